@@ -1,0 +1,313 @@
+"""Kernel: which Linux it is, with which patches and tunables."""
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from . import _check
+from .machine import html_table
+from .patches import PATCHES, check_patches
+from .units import NS_PER_MS, NS_PER_S
+
+HZ_CHOICES = (100, 250, 300, 1000)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What the kernel's own work costs, in ns of CPU time. All 0 by default: the ideal machine.
+
+    Examples
+    --------
+    >>> Costs(context_switch_ns=1500).context_switch_ns
+    1500
+    """
+
+    context_switch_ns: int = 0
+    ipi_ns: int = 0
+    tick_ns: int = 0
+    period_timer_ns: int = 0
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = _check.whole(field.name, getattr(self, field.name), 0, NS_PER_S, "1 s")
+            object.__setattr__(self, field.name, value)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A row of mechanisms (the release), patches on top, and tunables. Made by `Kernel.version`.
+
+    Attributes
+    ----------
+    release : {"6.1", "6.3", "6.4", "6.6", "6.12"}
+        The row whose mechanisms it has.
+    asked : str
+        The version that was asked for.
+    policy : {"cfs", "eevdf"}
+    patches : frozenset of str
+        Names from PATCHES.
+    hz : {100, 250, 300, 1000}
+        CONFIG_HZ.
+    async_unthrottle, delayed_dequeue, preempt_short : bool
+        Mechanisms of the row: unthrottling by a request to each CPU (6.3), and delayed dequeue and preemption by
+        tasks with a shorter slice (6.12).
+    base_slice_ns : int
+        EEVDF's normalised slice; the scheduler uses it times `scaling_factor`. 0.75 ms in 6.6, 0.70 ms in 6.12.y.
+    latency_ns, min_granularity_ns, wakeup_granularity_ns : int
+        CFS's normalised 6, 0.75 and 1 ms, scaled likewise.
+    tunable_scaling : {"log", "none", "linear"}
+    cfs_bandwidth_slice_us : int
+        How much quota a CPU fetches from its group's pool at a time, at least 1 us.
+    hrtick : bool
+        Ends slices by a timer of their own (HRTICK feature, off by default).
+    tick_offset_us : int
+        Time of the first tick of CPU 0, less than a tick.
+    skew_tick : bool
+        CPU c ticks c / (2 * CPUs) of a tick later, so that not all CPUs tick at once.
+    timer_late_probability, timer_late_us : float
+        Chance that a period timer fires late, and by how many us.
+    wake_late_us : float
+        By how many us every sleep timer fires late (timer slack).
+    cgroup : {"v2", "v1"}
+        v1 refuses a child whose share of CPU is above its parent's.
+    costs : Costs
+
+    Examples
+    --------
+    >>> kernel = Kernel.version("6.1", hz=1000).with_patch("interleave-timers")
+    >>> kernel.has("interleave-timers"), kernel.timer_phase, kernel.tick_ns
+    (True, 'random', 1000000)
+    """
+
+    release: str
+    asked: str
+    policy: Literal["cfs", "eevdf"]
+    hz: int = 250
+    patches: frozenset[str] = frozenset()
+    async_unthrottle: bool = False
+    delayed_dequeue: bool = False
+    preempt_short: bool = False
+    base_slice_ns: int = 750_000
+    latency_ns: int = 6_000_000
+    min_granularity_ns: int = 750_000
+    wakeup_granularity_ns: int = 1_000_000
+    tunable_scaling: Literal["log", "none", "linear"] = "log"
+    cfs_bandwidth_slice_us: int = 5_000
+    hrtick: bool = False
+    tick_offset_us: int = 0
+    skew_tick: bool = False
+    timer_late_probability: float = 0.0
+    timer_late_us: float = 0.0
+    wake_late_us: float = 0.0
+    cgroup: Literal["v2", "v1"] = "v2"
+    costs: Costs = Costs()
+
+    def __post_init__(self):
+        _check.choice("release", self.release, ROWS)
+        _check.choice("policy", self.policy, ("cfs", "eevdf"))
+        _check.choice("hz", self.hz, HZ_CHOICES)
+        _check.choice("tunable_scaling", self.tunable_scaling, ("log", "none", "linear"))
+        _check.choice("cgroup", self.cgroup, ("v2", "v1"))
+        if isinstance(self.patches, str):
+            raise _check.wrong("patches", self.patches, "a set of names, or use .with_patch(name)")
+        object.__setattr__(self, "patches", frozenset(self.patches))
+        check_patches(self.patches)
+        if not isinstance(self.costs, Costs):
+            raise _check.wrong("costs", self.costs, "a Costs, such as Costs(context_switch_ns=1500)")
+        for field in ("base_slice_ns", "latency_ns", "min_granularity_ns", "wakeup_granularity_ns"):
+            self._set(field, _check.whole(field, getattr(self, field), 1, NS_PER_S, "1 s"))
+        self._set("cfs_bandwidth_slice_us", _check.whole("cfs_bandwidth_slice_us", self.cfs_bandwidth_slice_us, 1))
+        last = (self.tick_ns - 1) // 1000
+        self._set("tick_offset_us", _check.whole("tick_offset_us", self.tick_offset_us, 0, last, "less than a tick"))
+        self._set("timer_late_probability", _check.real("timer_late_probability", self.timer_late_probability, 0, 1))
+        for field in ("timer_late_us", "wake_late_us"):
+            self._set(field, _check.real(field, getattr(self, field), 0, 1e6, "1 s"))
+        for field in ("async_unthrottle", "delayed_dequeue", "preempt_short", "hrtick", "skew_tick"):
+            if not isinstance(getattr(self, field), bool):
+                raise _check.wrong(field, getattr(self, field), "True or False")
+        for field in ("delayed_dequeue", "preempt_short"):
+            if self.policy == "cfs" and getattr(self, field):
+                raise _check.wrong(field, True, "only EEVDF has it (6.12)")
+
+    def _set(self, field, value):
+        object.__setattr__(self, field, value)
+
+    @classmethod
+    def version(cls, version: str, **tunables) -> "Kernel":
+        """Return the kernel of that version, with other tunables where given.
+
+        Parameters
+        ----------
+        version : str
+            Such as "6.1", "6.12", "v6.8" or "6.2-rc6". 6.1 to 6.12 are modelled: each takes the row whose
+            mechanisms it shares, and `note` says which.
+        **tunables
+            Fields of Kernel: hz, base_slice_ns, cfs_bandwidth_slice_us, hrtick, costs, cgroup, ...
+
+        Raises
+        ------
+        ValueError
+            For a version that is not modelled, an unknown tunable, or one that the version does not have.
+
+        Examples
+        --------
+        >>> Kernel.version("6.8").note
+        '6.8 takes the row 6.6, whose mechanisms it shares'
+        """
+        release = _row_of(version)
+        fields = {field: value for field, value in ROWS[release].items() if field != "minors"}
+        return cls(release=release, asked=version, **fields).with_(**tunables)
+
+    def with_(self, **tunables) -> "Kernel":
+        """Return a copy with other tunables, validated anew.
+
+        Examples
+        --------
+        >>> Kernel.version("6.6").with_(hz=100).tick_ns
+        10000000
+        """
+        for field in tunables:
+            _check.choice("tunable", field, TUNABLES)
+            if field in _POLICY_OF and _POLICY_OF[field] != self.policy:
+                theirs = ", ".join(f for f, p in _POLICY_OF.items() if p == self.policy)
+                rule = f"{self.release} is {self.policy.upper()}, which has {theirs} in its place"
+                raise _check.wrong(field, tunables[field], rule)
+        return dataclasses.replace(self, **tunables)
+
+    def with_patch(self, *names: str) -> "Kernel":
+        """Return the kernel with further patches from PATCHES on top.
+
+        Raises
+        ------
+        ValueError
+            For an unknown patch, one without what it needs, or one that excludes another.
+
+        Examples
+        --------
+        >>> Kernel.version("6.1").with_patch("staggered").timer_phase
+        'staggered'
+        """
+        return dataclasses.replace(self, patches=self.patches | set(names))
+
+    def without_patch(self, *names: str) -> "Kernel":
+        """Return the kernel with patches taken away, those of its own release included.
+
+        Examples
+        --------
+        >>> Kernel.version("6.6").without_patch("interleave-timers").timer_phase
+        'aligned'
+        """
+        for name in names:
+            _check.choice("patch", name, PATCHES)
+            if name not in self.patches:
+                have = ", ".join(sorted(self.patches)) or "none"
+                raise _check.wrong("patch", name, f"this kernel does not have it (it has: {have})")
+        return dataclasses.replace(self, patches=self.patches - set(names))
+
+    def has(self, name: str) -> bool:
+        """Return whether the kernel carries the patch."""
+        _check.choice("patch", name, PATCHES)
+        return name in self.patches
+
+    @property
+    def timer_phase(self) -> Literal["aligned", "random", "staggered", "golden"]:
+        """How the period timers of the cgroups lie to each other."""
+        for patch, phase in (("interleave-timers", "random"), ("staggered", "staggered"), ("golden", "golden")):
+            if patch in self.patches:
+                return phase
+        return "aligned"
+
+    @property
+    def tick_ns(self) -> int:
+        """Time between two ticks of a CPU in ns, rounded as the kernel's TICK_NSEC is."""
+        return (NS_PER_S + self.hz // 2) // self.hz
+
+    @property
+    def custom_slice(self) -> bool:
+        """Whether a task may ask for a slice of its own (6.12)."""
+        return self.release == "6.12"
+
+    @property
+    def note(self) -> str:
+        """Which row the asked version takes, or nothing where it is that row."""
+        if self.asked == self.release:
+            return ""
+        return f"{self.asked} takes the row {self.release}, whose mechanisms it shares"
+
+    def scaling_factor(self, nr_cpus: int) -> int:
+        """Return by how much slices and granularities grow on a machine of `nr_cpus` CPUs (fact sheet A2).
+
+        Examples
+        --------
+        >>> [Kernel.version("6.1").scaling_factor(n) for n in (1, 2, 4, 8, 64)]
+        [1, 2, 3, 4, 4]
+        """
+        cpus = min(_check.whole("nr_cpus", nr_cpus, 1), 8)
+        return {"log": cpus.bit_length(), "linear": cpus, "none": 1}[self.tunable_scaling]
+
+    def _repr_html_(self) -> str:
+        slices = [("base slice", f"{self.base_slice_ns / NS_PER_MS:g} ms")]
+        if self.policy == "cfs":
+            names = ("latency_ns", "min_granularity_ns", "wakeup_granularity_ns")
+            values = " / ".join(f"{getattr(self, name) / NS_PER_MS:g}" for name in names)
+            slices = [("latency / min / wakeup granularity", f"{values} ms")]
+        mechanisms = [f for f in ("async_unthrottle", "delayed_dequeue", "preempt_short", "hrtick") if getattr(self, f)]
+        rows = [
+            ("policy", f"{self.policy.upper()}, HZ {self.hz}, cgroup {self.cgroup}"),
+            ("patches", ", ".join(sorted(self.patches)) or "none"),
+            ("mechanisms", ", ".join(mechanisms) or "none of the newer ones"),
+            ("timer phase", self.timer_phase),
+            *slices,
+            ("bandwidth slice", f"{self.cfs_bandwidth_slice_us / 1000:g} ms"),
+        ]
+        changed = {f: getattr(self, f) for f in _SHOWN if getattr(self, f) != _DEFAULTS[f]}
+        rows += [("tunables", ", ".join(f"{k}={v}" for k, v in changed.items()))] if changed else []
+        rows += [("note", self.note)] if self.note else []
+        return html_table(f"Kernel {self.asked}", rows)
+
+
+# The rows of mechanisms (fact sheet, section 0), and the versions that share each.
+_RANDOM_PHASE = {"patches": frozenset({"interleave-timers"})}
+_ASYNC = {"async_unthrottle": True}
+_6_12 = {"delayed_dequeue": True, "preempt_short": True, "base_slice_ns": 700_000}
+ROWS: dict[str, dict] = {
+    "6.1": {"minors": (1, 2), "policy": "cfs"},
+    "6.3": {"minors": (3,), "policy": "cfs", **_ASYNC},
+    "6.4": {"minors": (4, 5), "policy": "cfs", **_ASYNC, **_RANDOM_PHASE},
+    "6.6": {"minors": (6, 7, 8, 9, 10, 11), "policy": "eevdf", **_ASYNC, **_RANDOM_PHASE},
+    # 6.12.y: the stable series has the base slice of 0.70 ms that mainline got in 6.15
+    "6.12": {"minors": (12,), "policy": "eevdf", **_ASYNC, **_RANDOM_PHASE, **_6_12},
+}
+
+TUNABLES = tuple(f.name for f in dataclasses.fields(Kernel) if f.name not in ("release", "asked", "policy", "patches"))
+_POLICY_OF = {
+    "base_slice_ns": "eevdf",
+    "latency_ns": "cfs",
+    "min_granularity_ns": "cfs",
+    "wakeup_granularity_ns": "cfs",
+}
+_DEFAULTS = {f.name: f.default for f in dataclasses.fields(Kernel)}
+_SHOWN = (
+    "tunable_scaling",
+    "tick_offset_us",
+    "skew_tick",
+    "timer_late_probability",
+    "timer_late_us",
+    "wake_late_us",
+    "costs",
+)
+
+
+def _row_of(version: str) -> str:
+    match = re.fullmatch(r"v?(\d+)\.(\d+)([.-].*)?", str(version).strip())
+    if not match or not isinstance(version, str):
+        raise _check.wrong("version", version, 'a text such as "6.1" or "6.12"')
+    major, minor = int(match[1]), int(match[2])
+    for name, row in ROWS.items():
+        if major == 6 and minor in row["minors"]:
+            return name
+    known = ", ".join(ROWS)
+    if (major, minor) > (6, 12):
+        raise _check.wrong("version", version, f"6.13 and later are not modelled; known rows: {known}")
+    raise _check.wrong("version", version, f"before 6.1 is not modelled; known rows: {known}")

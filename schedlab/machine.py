@@ -1,0 +1,382 @@
+"""Machine: CPUs, SMT cores, last-level caches and nodes, how fast a thread runs beside busy siblings, and watts."""
+
+import dataclasses
+import tomllib
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from html import escape
+
+from . import _check, _resources
+
+_PPM = 1_000_000
+
+
+@dataclass(frozen=True)
+class Watts:
+    """Power of a machine: ``idle_w + core_w * busy cores + thread_w * busy threads``, in watts.
+
+    A core is busy while at least one of its threads runs a task.
+
+    Examples
+    --------
+    >>> Watts(idle_w=40.0, core_w=7.0, thread_w=0.5).power(busy_cores=2, busy_threads=5)
+    56.5
+    """
+
+    idle_w: float
+    core_w: float
+    thread_w: float
+
+    def __post_init__(self):
+        for field in ("idle_w", "core_w", "thread_w"):
+            object.__setattr__(self, field, _check.real(field, getattr(self, field), 0))
+
+    def power(self, busy_cores: float, busy_threads: float) -> float:
+        """Return the power in W with that many busy cores and threads (means over time are welcome)."""
+        return self.idle_w + self.core_w * busy_cores + self.thread_w * busy_threads
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The hardware that the kernel runs on.
+
+    Parameters
+    ----------
+    name : str
+    cores : tuple of tuple of int
+        CPU numbers of each core (its SMT siblings). All CPUs are 0 .. n-1, each in one core.
+    llcs, nodes : tuple of tuple of int
+        CPU numbers that share a last-level cache, and that share a NUMA node. Empty: one over all CPUs.
+    speed : tuple of float
+        Work in ns at speed 1 that each CPU does in a ns when it is alone on its core. Empty: all 1.0.
+    smt_throughput : tuple of float
+        Item k-1 is the throughput of a core with k busy threads relative to one busy thread. Needed when a core
+        has more than one thread.
+    watts : Watts or None
+        None: the machine's power is not known.
+    description, source : str
+        What it is, and where its numbers are from.
+
+    Raises
+    ------
+    ValueError
+        Naming the field, the value and the rule.
+
+    Examples
+    --------
+    >>> laptop = Machine(name="two", cores=((0, 1), (2, 3)), smt_throughput=(1.0, 1.25))
+    >>> laptop.nr_cpus, laptop.core_of, laptop.thread_speed_ppm(0, 2)
+    (4, (0, 0, 1, 1), 625000)
+    """
+
+    name: str
+    cores: tuple[tuple[int, ...], ...]
+    llcs: tuple[tuple[int, ...], ...] = ()
+    nodes: tuple[tuple[int, ...], ...] = ()
+    speed: tuple[float, ...] = ()
+    smt_throughput: tuple[float, ...] = ()
+    watts: Watts | None = None
+    description: str = ""
+    source: str = ""
+
+    def __post_init__(self):
+        _check.text("name", self.name)
+        for field in ("cores", "llcs", "nodes"):
+            sets = tuple(_check.cpu_numbers(field, cpus) for cpus in getattr(self, field))
+            object.__setattr__(self, field, sets)
+        if not self.cores:
+            raise _check.wrong("cores", self.cores, "at least one core")
+        nr_cpus = sum(len(core) for core in self.cores)
+        for field in ("cores", "llcs", "nodes"):
+            _check_partition(field, getattr(self, field), nr_cpus)
+        self._check_cores_within("llcs", self.llc_of)
+        self._check_cores_within("nodes", self.node_of)
+        self._check_speeds(nr_cpus)
+        if self.watts is not None and not isinstance(self.watts, Watts):
+            raise _check.wrong("watts", self.watts, "a Watts, or None when the power is not known")
+
+    def _check_cores_within(self, field: str, place_of: tuple[int, ...]):
+        for core in self.cores:
+            if len({place_of[cpu] for cpu in core}) > 1:
+                raise _check.wrong(field, getattr(self, field), f"the CPUs of core {core} must lie together in one")
+
+    def _check_speeds(self, nr_cpus: int):
+        speed = tuple(_check.real("speed", v) for v in self.speed)
+        if speed and len(speed) != nr_cpus:
+            raise _check.wrong("speed", speed, f"one number a CPU: {nr_cpus}, not {len(speed)}")
+        if any(v <= 0 for v in speed):
+            raise _check.wrong("speed", speed, "above 0")
+        object.__setattr__(self, "speed", speed)
+        ladder = tuple(_check.real("smt_throughput", v) for v in self.smt_throughput)
+        object.__setattr__(self, "smt_throughput", ladder)
+        threads = self.threads_per_core
+        if len(ladder) < threads and (ladder or threads > 1):
+            rule = f"one number for each of 1 to {threads} busy threads of a core, such as 1.0, 1.3"
+            raise _check.wrong("smt_throughput", ladder, rule)
+        if ladder and ladder[0] != 1.0:
+            raise _check.wrong("smt_throughput", ladder, "relative to one busy thread, so the first is 1.0")
+        if any(b < a for a, b in zip(ladder, ladder[1:])):
+            raise _check.wrong("smt_throughput", ladder, "a core does not get slower with more busy threads")
+
+    @cached_property
+    def nr_cpus(self) -> int:
+        """Number of CPUs (hardware threads)."""
+        return sum(len(core) for core in self.cores)
+
+    @cached_property
+    def threads_per_core(self) -> int:
+        """Number of threads of the largest core."""
+        return max(len(core) for core in self.cores)
+
+    @cached_property
+    def core_of(self) -> tuple[int, ...]:
+        """Core number of each CPU."""
+        return _place_of(self.cores, self.nr_cpus)
+
+    @cached_property
+    def llc_of(self) -> tuple[int, ...]:
+        """Number of the last-level cache of each CPU."""
+        return _place_of(self.llcs, self.nr_cpus)
+
+    @cached_property
+    def node_of(self) -> tuple[int, ...]:
+        """Node number of each CPU."""
+        return _place_of(self.nodes, self.nr_cpus)
+
+    @cached_property
+    def nr_llcs(self) -> int:
+        """Number of last-level caches."""
+        return len(self.llcs) or 1
+
+    @cached_property
+    def nr_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.nodes) or 1
+
+    def siblings(self, cpu: int) -> tuple[int, ...]:
+        """Return the CPUs of the core that holds `cpu`, itself among them, lowest first."""
+        return self.cores[self.core_of[self._known(cpu)]]
+
+    def thread_speed_ppm(self, cpu: int, busy: int) -> int:
+        """Return the speed of `cpu` while `busy` threads of its core (itself among them) run tasks.
+
+        Parameters
+        ----------
+        cpu : int
+        busy : int
+            1 to the number of threads of that core.
+
+        Returns
+        -------
+        int
+            Millionths of speed 1: ``round(1e6 * speed * smt_throughput[busy - 1] / busy)``.
+        """
+        core = self.siblings(cpu)
+        busy = _check.whole("busy", busy, 1, len(core), f"core of CPU {cpu}: {len(core)} threads")
+        throughput = Fraction(self.smt_throughput[busy - 1]) if self.smt_throughput else Fraction(1)
+        speed = Fraction(self.speed[cpu]) if self.speed else Fraction(1)
+        return round(_PPM * speed * throughput / busy)
+
+    def _known(self, cpu: int) -> int:
+        return _check.whole("cpu", cpu, 0, self.nr_cpus - 1, f"{self.name} has {self.nr_cpus} CPUs")
+
+    def replace(self, **fields) -> "Machine":
+        """Return a copy with other values of some fields, validated anew.
+
+        Examples
+        --------
+        >>> Machine.uniform(2).replace(speed=(1.0, 0.2)).thread_speed_ppm(1, 1)
+        200000
+        """
+        known = [f.name for f in dataclasses.fields(self)]
+        for field in fields:
+            _check.choice("field", field, known)
+        return dataclasses.replace(self, **fields)
+
+    @classmethod
+    def load(cls, name: str) -> "Machine":
+        """Return the machine of data/machines/<name>.toml.
+
+        Parameters
+        ----------
+        name : str
+            One of `Machine.names()`.
+
+        Raises
+        ------
+        ValueError
+            When there is none of that name; the nearest is offered.
+
+        Examples
+        --------
+        >>> Machine.load("power-8core-smt8").nr_cpus
+        64
+        """
+        names = cls.names()
+        if name not in names:
+            known = ", ".join(names)
+            raise _check.wrong("machine", name, f"one of {known}{_check.nearest(name, names)}")
+        return cls.from_toml(_resources.data_path("machines", f"{name}.toml").read_text(encoding="utf-8"))
+
+    @staticmethod
+    def names() -> tuple[str, ...]:
+        """Return the names of the machines that ship with schedlab."""
+        return tuple(sorted(path.stem for path in _resources.data_path("machines").glob("*.toml")))
+
+    @classmethod
+    def from_toml(cls, text: str) -> "Machine":
+        """Return the machine that a TOML text describes.
+
+        The text holds the fields of Machine; sets of CPUs are lists or texts such as ``"0-7,64"``. A table
+        ``[topology]`` with the arguments of `Machine.uniform` stands for cores, llcs and nodes.
+        """
+        fields = tomllib.loads(text)
+        if "watts" in fields:
+            fields["watts"] = Watts(**fields["watts"])
+        for field in ("cores", "llcs", "nodes"):
+            if field in fields:
+                fields[field] = tuple(parse_cpu_list(v) if isinstance(v, str) else v for v in fields[field])
+        topology = fields.pop("topology", None)
+        if topology is None:
+            return cls(**fields)
+        return cls.uniform(**topology, **fields)
+
+    @classmethod
+    def uniform(
+        cls,
+        nr_cpus: int,
+        smt: int = 1,
+        *,
+        nr_llcs: int = 1,
+        nr_nodes: int = 1,
+        numbering: str = "adjacent",
+        smt_throughput: tuple[float, ...] | None = None,
+        name: str = "",
+        **fields,
+    ) -> "Machine":
+        """Return a machine of equal cores.
+
+        Parameters
+        ----------
+        nr_cpus : int
+            Number of CPUs, a multiple of smt.
+        smt : int
+            Threads of a core.
+        nr_llcs, nr_nodes : int
+            How many last-level caches and nodes the cores are split into, in order and in equal parts.
+        numbering : {"adjacent", "split"}
+            adjacent: siblings are smt*k, smt*k + 1, ...; split: the first threads of all cores come first, then the
+            second ones (CPU c and c + number of cores), as Linux numbers x86 servers.
+        smt_throughput : tuple of float, optional
+            As in Machine. The default adds 0.25 a thread beyond the first: a placeholder, not a measurement.
+        name : str, optional
+        **fields
+            Further fields of Machine: speed, watts, description, source.
+
+        Examples
+        --------
+        >>> Machine.uniform(4, smt=2, numbering="split").cores
+        ((0, 2), (1, 3))
+        """
+        nr_cpus, smt = _check.whole("nr_cpus", nr_cpus, 1), _check.whole("smt", smt, 1)
+        if nr_cpus % smt:
+            raise _check.wrong("nr_cpus", nr_cpus, f"a multiple of smt={smt}")
+        _check.choice("numbering", numbering, ("adjacent", "split"))
+        nr_cores = nr_cpus // smt
+        if numbering == "adjacent":
+            cores = tuple(tuple(range(smt * k, smt * k + smt)) for k in range(nr_cores))
+        else:
+            cores = tuple(tuple(range(k, nr_cpus, nr_cores)) for k in range(nr_cores))
+        if smt_throughput is None:
+            smt_throughput = tuple(1 + 0.25 * k for k in range(smt))
+        return cls(
+            name=name or f"uniform-{nr_cpus}cpu" + (f"-smt{smt}" if smt > 1 else ""),
+            cores=cores,
+            llcs=_parts("nr_llcs", cores, nr_llcs),
+            nodes=_parts("nr_nodes", cores, nr_nodes),
+            smt_throughput=smt_throughput,
+            **fields,
+        )
+
+    def _repr_html_(self) -> str:
+        power = "not known"
+        if self.watts:
+            w = self.watts
+            power = f"{w.idle_w:g} W idle + {w.core_w:g} W a busy core + {w.thread_w:g} W a busy thread"
+        speeds = sorted(set(self.speed)) or [1.0]
+        rows = [
+            ("CPUs", f"{self.nr_cpus} in {len(self.cores)} cores (up to {self.threads_per_core} threads)"),
+            ("last-level caches", str(self.nr_llcs)),
+            ("nodes", str(self.nr_nodes)),
+            ("speed", " to ".join(f"{v:g}" for v in (speeds if len(speeds) < 2 else (speeds[0], speeds[-1])))),
+            ("core throughput", ", ".join(f"{v:g}" for v in self.smt_throughput) or "1"),
+            ("power", power),
+        ]
+        rows += [(field, getattr(self, field)) for field in ("description", "source") if getattr(self, field)]
+        return html_table(f"Machine {self.name}", rows)
+
+
+def parse_cpu_list(text: str) -> tuple[int, ...]:
+    """Return the CPU numbers of a list as Linux writes it.
+
+    Raises
+    ------
+    ValueError
+        When the text is no such list.
+
+    Examples
+    --------
+    >>> parse_cpu_list("0-2,8")
+    (0, 1, 2, 8)
+    """
+    numbers = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if not first.isdecimal() or (last and not last.isdecimal()) or (last and int(last) < int(first)):
+            raise _check.wrong("cpus", text, "numbers and ranges such as '0-3,8'")
+        numbers.extend(range(int(first), int(last or first) + 1))
+    return tuple(numbers)
+
+
+def html_table(title: str, rows: list[tuple[str, str]]) -> str:
+    """Return a compact HTML table of two columns, everything escaped."""
+    body = "".join(
+        f"<tr><th style='text-align:left'>{escape(str(k))}</th><td style='text-align:left'>{escape(str(v))}</td></tr>"
+        for k, v in rows
+    )
+    return f"<table><caption style='text-align:left'><b>{escape(title)}</b></caption>{body}</table>"
+
+
+def _check_partition(field: str, sets: tuple[tuple[int, ...], ...], nr_cpus: int):
+    if not sets:
+        return
+    seen = set()
+    for cpus in sets:
+        for cpu in cpus:
+            if cpu in seen:
+                raise _check.wrong(field, sets, f"CPU {cpu} is in two of them; each CPU is in one")
+            seen.add(cpu)
+    missing = sorted(set(range(nr_cpus)) - seen)
+    if missing:
+        raise _check.wrong(field, sets, f"CPU numbers are 0 to {nr_cpus - 1} without gaps; CPU {missing[0]} is missing")
+    if len(seen) > nr_cpus:
+        raise _check.wrong(field, sets, f"CPU {max(seen)} is in no core")
+
+
+def _place_of(sets: tuple[tuple[int, ...], ...], nr_cpus: int) -> tuple[int, ...]:
+    place = [0] * nr_cpus
+    for number, cpus in enumerate(sets):
+        for cpu in cpus:
+            place[cpu] = number
+    return tuple(place)
+
+
+def _parts(field: str, cores, parts: int) -> tuple[tuple[int, ...], ...]:
+    parts = _check.whole(field, parts, 1)
+    if len(cores) % parts:
+        raise _check.wrong(field, parts, f"a divisor of the number of cores, {len(cores)}")
+    if parts == 1:
+        return ()
+    size = len(cores) // parts
+    return tuple(tuple(cpu for core in cores[k * size : (k + 1) * size] for cpu in core) for k in range(parts))

@@ -1,0 +1,415 @@
+"""Workload: cgroups and the tasks in them, each a small program of steps, and what is done to them on the way."""
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+
+from . import _check
+from .cgroup import DEFAULT_PERIOD_US, MAX_PERIOD_US, check_limit, v1_ratio
+from .steps import Affinity, Barrier, Step, Wait, Wake, as_program, walk
+from .units import to_ns
+
+
+@dataclass(frozen=True)
+class Group:
+    """A cgroup with the files of its cpu controller.
+
+    Parameters
+    ----------
+    path : str
+        Such as "/a" or "/a/b". The root "/" is always there and has no limit.
+    weight : int
+        cpu.weight, 1 to 10000.
+    quota_us, period_us : int or None, int
+        cpu.max: quota of CPU time in each period; None for no limit. Quota at least 1 ms, period 1 ms to 1 s.
+    burst_us : int
+        cpu.max.burst: how much unused quota may be carried over, at most the quota.
+    phase_us : float or None
+        Phase of its period timer, less than 1 s, in place of the kernel's rule.
+
+    Examples
+    --------
+    >>> Group("/web", quota_us=200_000).period_us
+    100000
+    """
+
+    path: str
+    weight: int = 100
+    quota_us: int | None = None
+    period_us: int = DEFAULT_PERIOD_US
+    burst_us: int = 0
+    phase_us: float | None = None
+
+    def __post_init__(self):
+        _check_path(self.path)
+        _set(self, "weight", _check.whole("weight", self.weight, 1, 10_000))
+        quota_us, period_us, burst_us = check_limit(self.quota_us, self.period_us, self.burst_us)
+        _set(self, "quota_us", quota_us)
+        _set(self, "period_us", period_us)
+        _set(self, "burst_us", burst_us)
+        if self.phase_us is not None:
+            _set(self, "phase_us", _check.real("phase_us", self.phase_us, 0, MAX_PERIOD_US, "1 s"))
+
+    @property
+    def parent(self) -> str:
+        """Path of the group that it lies in."""
+        return self.path.rpartition("/")[0] or "/"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task: where it belongs and what it does.
+
+    Parameters
+    ----------
+    name : str
+    program : Step or tuple of Step
+        Done once from start to end; then the task exits.
+    group : str
+        Path of its group.
+    nice : int
+        -20 to 19.
+    cpus : tuple of int or None
+        Allowed CPUs; None for all.
+    start_ns : int or str
+        When it is forked: ns, or text such as "5ms".
+    slice_us : int or None
+        A slice of its own (6.12), 100 to 100000 us.
+    label : str
+        Histogram that its latencies go to; its name if not given.
+
+    Examples
+    --------
+    >>> from schedlab.steps import run
+    >>> Task("hog", run("1s"), cpus=0).cpus
+    (0,)
+    """
+
+    name: str
+    program: tuple[Step, ...]
+    group: str = "/"
+    nice: int = 0
+    cpus: tuple[int, ...] | None = None
+    start_ns: int = 0
+    slice_us: int | None = None
+    label: str = ""
+
+    def __post_init__(self):
+        _check.text("name", self.name)
+        _set(self, "program", as_program("program", self.program))
+        if self.group != "/":
+            _check_path(self.group, "group")
+        _set(self, "nice", _check.whole("nice", self.nice, -20, 19))
+        if self.cpus is not None:
+            _set(self, "cpus", _check.cpu_numbers("cpus", self.cpus))
+        _set(self, "start_ns", _moment("start_ns", self.start_ns))
+        if self.slice_us is not None:
+            slice_us = _check.whole("slice_us", self.slice_us, 100, 100_000, "0.1 to 100 ms")
+            _set(self, "slice_us", slice_us)
+        if not isinstance(self.label, str):
+            raise _check.wrong("label", self.label, "a text")
+        _set(self, "label", self.label or self.name)
+
+
+@dataclass(frozen=True)
+class SetCpuMax:
+    """A write of cpu.max (and cpu.max.burst) at run time.
+
+    Parameters
+    ----------
+    at_ns : int or str
+    group : str
+    quota_us : int or None
+        None is "max": no limit.
+    period_us, burst_us : int or None
+        None keeps what the group has.
+
+    Examples
+    --------
+    >>> SetCpuMax("2s", "/web", quota_us=None).at_ns
+    2000000000
+    """
+
+    at_ns: int
+    group: str
+    quota_us: int | None
+    period_us: int | None = None
+    burst_us: int | None = None
+
+    def __post_init__(self):
+        _set(self, "at_ns", _moment("at_ns", self.at_ns))
+        _check_path(self.group, "group")
+
+
+@dataclass(frozen=True)
+class SetAffinity:
+    """A change of a task's allowed CPUs at run time.
+
+    Examples
+    --------
+    >>> SetAffinity("5ms", "hog", cpus=1).cpus
+    (1,)
+    """
+
+    at_ns: int
+    task: str
+    cpus: tuple[int, ...]
+
+    def __post_init__(self):
+        _set(self, "at_ns", _moment("at_ns", self.at_ns))
+        _set(self, "cpus", _check.cpu_numbers("cpus", self.cpus))
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Groups, tasks and events. Two workloads add up with ``+``.
+
+    Parameters
+    ----------
+    groups : tuple of Group
+        In order of creation; a parent is one of them too, wherever it stands.
+    tasks : tuple of Task
+    events : tuple of SetCpuMax and SetAffinity
+        Those of one time happen in the order given.
+    name : str
+
+    Raises
+    ------
+    ValueError
+        When a name occurs twice or something refers to what is not there, naming the nearest.
+
+    Examples
+    --------
+    >>> from schedlab.steps import run
+    >>> one = Workload(groups=(Group("/a"),), tasks=(Task("hog", run("1s"), group="/a"),))
+    >>> one.group_paths
+    ('/', '/a')
+    """
+
+    groups: tuple[Group, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    events: tuple[SetCpuMax | SetAffinity, ...] = ()
+    name: str = ""
+
+    def __post_init__(self):
+        for field, kinds in (("groups", Group), ("tasks", Task), ("events", (SetCpuMax, SetAffinity))):
+            items = getattr(self, field)
+            items = (items,) if isinstance(items, kinds) else tuple(items)
+            for item in items:
+                if not isinstance(item, kinds):
+                    raise _check.wrong(field, item, f"not one of {field}")
+            _set(self, field, items)
+        _unique("groups", [group.path for group in self.groups])
+        _unique("tasks", [task.name for task in self.tasks])
+        self._check_references()
+        self._check_names_in_programs()
+        for _ in self._limits():
+            pass
+
+    # ---- derived -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def group_paths(self) -> tuple[str, ...]:
+        """Paths by group number: 0 is the root, parents come before children, siblings in the order given."""
+        children: dict[str, list[str]] = {}
+        for group in self.groups:
+            children.setdefault(group.parent, []).append(group.path)
+        order, stack = [], ["/"]
+        while stack:
+            order.append(stack.pop())
+            stack.extend(reversed(children.get(order[-1], [])))
+        return tuple(order)
+
+    @cached_property
+    def group_of(self) -> dict[str, Group]:
+        """Groups by path (the root is not among them)."""
+        return {group.path: group for group in self.groups}
+
+    @cached_property
+    def cpu_max_events(self) -> tuple[SetCpuMax, ...]:
+        """Writes of cpu.max, in order of time (those of one time in the order given)."""
+        writes = [event for event in self.events if isinstance(event, SetCpuMax)]
+        return tuple(sorted(writes, key=lambda event: event.at_ns))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of the tasks' histograms, each once, in the order of the tasks."""
+        return tuple(dict.fromkeys(task.label for task in self.tasks))
+
+    @cached_property
+    def wait_names(self) -> tuple[str, ...]:
+        """Names that programs wait on or wake, in the order of tasks and steps."""
+        return tuple(dict.fromkeys(step.name for _, step in self._steps() if isinstance(step, (Wait, Wake))))
+
+    @cached_property
+    def barrier_names(self) -> tuple[str, ...]:
+        """Names of barriers, in the order of tasks and steps."""
+        return tuple(dict.fromkeys(step.name for _, step in self._steps() if isinstance(step, Barrier)))
+
+    def hierarchical_ratio(self, path: str) -> int | None:
+        """Return the share of CPU that a group may use at the start, in units of 2**-20; None when nothing limits it.
+
+        As in cgroup v2 the smallest ratio on the way to the root rules.
+
+        Examples
+        --------
+        >>> nest = Workload(groups=(Group("/a", quota_us=50_000), Group("/a/b", quota_us=80_000)))
+        >>> nest.hierarchical_ratio("/a/b")
+        524288
+        """
+        if path != "/":
+            _check.choice("path", path, self.group_of)
+        ratios = []
+        while path != "/":
+            group = self.group_of[path]
+            ratios.append(v1_ratio(group.quota_us, group.period_us))
+            path = group.parent
+        return min((ratio for ratio in ratios if ratio is not None), default=None)
+
+    # ---- combine -------------------------------------------------------------------------------------------------
+
+    def replace(self, **fields) -> "Workload":
+        """Return a copy with other values of some fields, validated anew.
+
+        Examples
+        --------
+        >>> Workload(groups=(Group("/a"),)).replace(name="one group").name
+        'one group'
+        """
+        for field in fields:
+            _check.choice("field", field, [f.name for f in dataclasses.fields(self)])
+        return dataclasses.replace(self, **fields)
+
+    def __add__(self, other: "Workload") -> "Workload":
+        """Return both together. A group of both is one; where they differ, one with defaults alone gives way."""
+        if not isinstance(other, Workload):
+            return NotImplemented
+        merged = dict(self.group_of)
+        for group in other.groups:
+            mine = merged.get(group.path, group)
+            if mine != group and Group(group.path) not in (mine, group):
+                raise _check.wrong("groups", group, f"differs from {mine} in the other workload")
+            merged[group.path] = group if mine == Group(group.path) else mine
+        name = " + ".join(filter(None, (self.name, other.name)))
+        return Workload(tuple(merged.values()), self.tasks + other.tasks, self.events + other.events, name)
+
+    # ---- checks --------------------------------------------------------------------------------------------------
+
+    def check(self, kernel) -> None:
+        """Raise ValueError where the kernel would not take the workload.
+
+        Under ``cgroup="v1"`` a child's ratio must not be above its parent's: the kernel compares
+        ``(quota_us << 20) // period_us``, at the start and again at each write of cpu.max. (A run whose periods are
+        scaled up can refuse a later write that this accepts.) Slices of a task's own need 6.12.
+        """
+        for task in self.tasks:
+            if task.slice_us is not None and not kernel.custom_slice:
+                rule = f"task {task.name}: kernel {kernel.asked} has no slices of a task's own (6.12 has)"
+                raise _check.wrong("slice_us", task.slice_us, rule)
+        if kernel.cgroup == "v1":
+            for at_ns, limits in self._limits():
+                self._check_v1(at_ns, limits)
+
+    def check_machine(self, machine) -> None:
+        """Raise ValueError where the workload names a CPU that the machine does not have."""
+        named = [(f"task {task.name}", task.cpus) for task in self.tasks if task.cpus is not None]
+        named += [(f"task {task.name}", step.cpus) for task, step in self._steps() if isinstance(step, Affinity)]
+        named += [(f"event on {e.task}", e.cpus) for e in self.events if isinstance(e, SetAffinity)]
+        for what, cpus in named:
+            if cpus[-1] >= machine.nr_cpus:
+                last = machine.nr_cpus - 1
+                raise _check.wrong("cpus", cpus, f"{what}: {machine.name} has the CPUs 0 to {last}")
+
+    def _steps(self):
+        return ((task, step) for task in self.tasks for step in walk(task.program))
+
+    def _check_references(self):
+        paths = [group.path for group in self.groups]
+        for group in self.groups:
+            _known("path", group.path, "its parent", group.parent, paths)
+        for task in self.tasks:
+            _known("group", task.group, f"task {task.name}: the group", task.group, paths)
+        for event in self.events:
+            if isinstance(event, SetCpuMax):
+                _known("group", event.group, "event: the group", event.group, paths)
+            elif event.task not in (names := [task.name for task in self.tasks]):
+                rule = f"event: no task of that name{_check.nearest(event.task, names)}"
+                raise _check.wrong("task", event.task, rule)
+
+    def _check_names_in_programs(self):
+        """A misspelt name would leave a task blocked for ever without a word."""
+        woken = {step.name for _, step in self._steps() if isinstance(step, Wake)}
+        orders, sizes, users = {}, {}, {}
+        for task, step in self._steps():
+            if isinstance(step, Wait):
+                if step.name not in woken:
+                    hint = _check.nearest(step.name, woken)
+                    raise _check.wrong("wait", step.name, f"task {task.name}: nothing wakes that name{hint}")
+                if orders.setdefault(step.name, step.order) != step.order:
+                    raise _check.wrong("order", step.order, f"wait {step.name!r} is {orders[step.name]} elsewhere")
+            if isinstance(step, Barrier):
+                users.setdefault(step.name, set()).add(task.name)
+                if sizes.setdefault(step.name, step.n) != step.n:
+                    raise _check.wrong("n", step.n, f"barrier {step.name!r} has n={sizes[step.name]} elsewhere")
+        for name, n in sizes.items():
+            if n > len(users[name]):
+                raise _check.wrong("n", n, f"barrier {name!r} never opens: only {len(users[name])} tasks come to it")
+
+    def _limits(self):
+        """Yield (time, limits by path) at the start and after each write, every write checked as the kernel does."""
+        limits = {group.path: (group.quota_us, group.period_us, group.burst_us) for group in self.groups}
+        yield 0, limits
+        for event in self.cpu_max_events:
+            _, period_us, burst_us = limits[event.group]
+            period_us = period_us if event.period_us is None else event.period_us
+            burst_us = burst_us if event.burst_us is None else event.burst_us
+            try:
+                limits = limits | {event.group: check_limit(event.quota_us, period_us, burst_us)}
+            except ValueError as error:
+                raise ValueError(f"{error} (write of {event.group} at {event.at_ns} ns)") from None
+            yield event.at_ns, limits
+
+    def _check_v1(self, at_ns: int, limits: dict):
+        ratios: dict[str, int | None] = {"/": None}
+        for path in self.group_paths[1:]:
+            quota_us, period_us, _ = limits[path]
+            parent = ratios[self.group_of[path].parent]
+            own = v1_ratio(quota_us, period_us)
+            if own is not None and parent is not None and own > parent:
+                sum_ = f"({quota_us} << 20) // {period_us} = {own}"
+                rule = f"group {path} at {at_ns} ns: {sum_} is above its parent's {parent}, which cgroup v1 refuses"
+                raise _check.wrong("quota_us", quota_us, f"{rule}; lower it or use cgroup='v2'")
+            ratios[path] = parent if own is None else own
+
+
+def _set(item, field: str, value):
+    object.__setattr__(item, field, value)
+
+
+def _check_path(path, field: str = "path"):
+    if path == "/":
+        raise _check.wrong(field, path, "the root is always there and has neither weight nor limit")
+    if not isinstance(path, str) or not path.startswith("/") or "" in path[1:].split("/"):
+        raise _check.wrong(field, path, "starts with '/', names its parents and ends without one, such as '/a/b'")
+
+
+def _moment(field: str, value) -> int:
+    try:
+        ns = to_ns(value)
+    except ValueError as error:
+        raise ValueError(f"{field}={error}") from None
+    return _check.whole(field, ns, 0)
+
+
+def _unique(field: str, names: list[str]):
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise _check.wrong(field, name, "occurs twice; each name once")
+        seen.add(name)
+
+
+def _known(field: str, value: str, what: str, path: str, paths: list[str]):
+    if path != "/" and path not in paths:
+        hint = _check.nearest(path, paths) or f"; add Group({path!r})"
+        raise _check.wrong(field, value, f"{what} {path!r} is not among the groups{hint}")
