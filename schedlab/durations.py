@@ -60,6 +60,13 @@ class Duration:
         """Whether a draw uses random bits."""
         return self.kind != "constant"
 
+    @property
+    def longest_ns(self) -> int:
+        """The longest that it can be, in ns."""
+        if self.kind != "table":
+            return self.high_ns
+        return self.low_ns * int(load_tables()[self.table, -1]) >> ONE_BITS
+
     def draw(self, u: int) -> int:
         """Return the duration in ns that the 64 random bits `u` give, at least 1 ns unless it is a constant 0.
 

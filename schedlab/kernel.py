@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from . import _check
-from .machine import html_table
+from ._html import html_table
 from .patches import PATCHES, check_patches
 from .units import NS_PER_MS, NS_PER_S
 

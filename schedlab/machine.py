@@ -5,9 +5,10 @@ import tomllib
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from html import escape
 
 from . import _check, _resources
+from ._html import html_table
+from ._topology import check_partition, equal_parts, parse_cpu_list, place_of
 
 _PPM = 1_000_000
 
@@ -89,7 +90,7 @@ class Machine:
             raise _check.wrong("cores", self.cores, "at least one core")
         nr_cpus = sum(len(core) for core in self.cores)
         for field in ("cores", "llcs", "nodes"):
-            _check_partition(field, getattr(self, field), nr_cpus)
+            check_partition(field, getattr(self, field), nr_cpus)
         self._check_cores_within("llcs", self.llc_of)
         self._check_cores_within("nodes", self.node_of)
         self._check_speeds(nr_cpus)
@@ -132,17 +133,17 @@ class Machine:
     @cached_property
     def core_of(self) -> tuple[int, ...]:
         """Core number of each CPU."""
-        return _place_of(self.cores, self.nr_cpus)
+        return place_of(self.cores, self.nr_cpus)
 
     @cached_property
     def llc_of(self) -> tuple[int, ...]:
         """Number of the last-level cache of each CPU."""
-        return _place_of(self.llcs, self.nr_cpus)
+        return place_of(self.llcs, self.nr_cpus)
 
     @cached_property
     def node_of(self) -> tuple[int, ...]:
         """Node number of each CPU."""
-        return _place_of(self.nodes, self.nr_cpus)
+        return place_of(self.nodes, self.nr_cpus)
 
     @cached_property
     def nr_llcs(self) -> int:
@@ -293,8 +294,8 @@ class Machine:
         return cls(
             name=name or f"uniform-{nr_cpus}cpu" + (f"-smt{smt}" if smt > 1 else ""),
             cores=cores,
-            llcs=_parts("nr_llcs", cores, nr_llcs),
-            nodes=_parts("nr_nodes", cores, nr_nodes),
+            llcs=equal_parts("nr_llcs", cores, nr_llcs),
+            nodes=equal_parts("nr_nodes", cores, nr_nodes),
             smt_throughput=smt_throughput,
             **fields,
         )
@@ -315,68 +316,3 @@ class Machine:
         ]
         rows += [(field, getattr(self, field)) for field in ("description", "source") if getattr(self, field)]
         return html_table(f"Machine {self.name}", rows)
-
-
-def parse_cpu_list(text: str) -> tuple[int, ...]:
-    """Return the CPU numbers of a list as Linux writes it.
-
-    Raises
-    ------
-    ValueError
-        When the text is no such list.
-
-    Examples
-    --------
-    >>> parse_cpu_list("0-2,8")
-    (0, 1, 2, 8)
-    """
-    numbers = []
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if not first.isdecimal() or (last and not last.isdecimal()) or (last and int(last) < int(first)):
-            raise _check.wrong("cpus", text, "numbers and ranges such as '0-3,8'")
-        numbers.extend(range(int(first), int(last or first) + 1))
-    return tuple(numbers)
-
-
-def html_table(title: str, rows: list[tuple[str, str]]) -> str:
-    """Return a compact HTML table of two columns, everything escaped."""
-    body = "".join(
-        f"<tr><th style='text-align:left'>{escape(str(k))}</th><td style='text-align:left'>{escape(str(v))}</td></tr>"
-        for k, v in rows
-    )
-    return f"<table><caption style='text-align:left'><b>{escape(title)}</b></caption>{body}</table>"
-
-
-def _check_partition(field: str, sets: tuple[tuple[int, ...], ...], nr_cpus: int):
-    if not sets:
-        return
-    seen = set()
-    for cpus in sets:
-        for cpu in cpus:
-            if cpu in seen:
-                raise _check.wrong(field, sets, f"CPU {cpu} is in two of them; each CPU is in one")
-            seen.add(cpu)
-    missing = sorted(set(range(nr_cpus)) - seen)
-    if missing:
-        raise _check.wrong(field, sets, f"CPU numbers are 0 to {nr_cpus - 1} without gaps; CPU {missing[0]} is missing")
-    if len(seen) > nr_cpus:
-        raise _check.wrong(field, sets, f"CPU {max(seen)} is in no core")
-
-
-def _place_of(sets: tuple[tuple[int, ...], ...], nr_cpus: int) -> tuple[int, ...]:
-    place = [0] * nr_cpus
-    for number, cpus in enumerate(sets):
-        for cpu in cpus:
-            place[cpu] = number
-    return tuple(place)
-
-
-def _parts(field: str, cores, parts: int) -> tuple[tuple[int, ...], ...]:
-    parts = _check.whole(field, parts, 1)
-    if len(cores) % parts:
-        raise _check.wrong(field, parts, f"a divisor of the number of cores, {len(cores)}")
-    if parts == 1:
-        return ()
-    size = len(cores) // parts
-    return tuple(tuple(cpu for core in cores[k * size : (k + 1) * size] for cpu in core) for k in range(parts))

@@ -8,7 +8,7 @@ from typing import Literal
 
 from . import _check
 from .durations import Duration, as_duration
-from .units import to_ns
+from .units import NS_PER_S, to_ns
 
 #: ``wake(name, n=ALL)`` wakes every waiter.
 ALL = -1
@@ -16,6 +16,8 @@ ALL = -1
 MAX_KEEP = 16
 MAX_NESTING = 6
 MAX_COUNT = 1 << 40
+#: Longest work of one step. Work is counted in units of 1e-6 ns, of which 64 bits hold 9223 s.
+MAX_WORK_NS = 9_000 * NS_PER_S
 
 
 @dataclass(frozen=True)
@@ -128,19 +130,19 @@ def run(duration) -> Run:
     Parameters
     ----------
     duration : int, str or Duration
-        CPU time that it takes at speed 1, at least 1 ns.
+        CPU time that it takes at speed 1, from 1 ns to 9000 s.
 
     Examples
     --------
     >>> run("5ms").duration.low_ns
     5000000
     """
-    return Run(_lasting("run", duration))
+    return Run(_work("run", duration))
 
 
 def kernel(duration) -> KernelSection:
     """Return a step of work inside the kernel: like `run`, but counted as system time."""
-    return KernelSection(_lasting("kernel", duration))
+    return KernelSection(_work("kernel", duration))
 
 
 def spin(duration) -> Spin:
@@ -305,8 +307,16 @@ def _takes_time(steps: tuple[Step, ...]) -> bool:
 
 def _lasting(field: str, value) -> Duration:
     duration = as_duration(field, value)
-    if duration.high_ns < 1:
+    if duration.longest_ns < 1:
         raise _check.wrong(field, value, "at least 1 ns")
+    return duration
+
+
+def _work(field: str, value) -> Duration:
+    duration = _lasting(field, value)
+    if duration.longest_ns > MAX_WORK_NS:
+        rule = "at most 9000 s in one step, the longest draw included; repeat(n, ...) makes more of it"
+        raise _check.wrong(field, value, rule)
     return duration
 
 

@@ -1,0 +1,5 @@
+"""Readers and writers: what other programs left becomes a noun or a table."""
+
+from . import lscpu
+
+__all__ = ["lscpu"]
