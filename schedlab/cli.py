@@ -1,0 +1,228 @@
+"""The command line: list, report, compare, bench. A user's mistake gets one line and exit status 2, no traceback."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import __version__
+
+app = typer.Typer(
+    name="schedlab",
+    help="Models of the Linux scheduler: reports that hold them against what was published.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+Studies = Annotated[list[str] | None, typer.Argument(metavar="[STUDY]...", help="Which studies; all without a name.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where reports are; reports/ by default.")]
+Notebooks = Annotated[
+    Path | None, typer.Option("--notebooks", metavar="DIR", help="Where notebooks are; schedlab's own by default.")
+]
+
+
+def _version(wanted: bool):
+    if wanted:
+        print(f"schedlab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _schedlab(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = (
+        False
+    ),
+):
+    pass
+
+
+@app.command("list")
+def list_studies(studies: Studies = None, notebooks: Notebooks = None):
+    """Show the studies; with names, their parameters too."""
+    from rich.table import Table
+
+    from .report.studies import find_studies
+
+    console = _console()
+    found = find_studies(studies or (), notebooks)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("study", "minutes", "what it shows"):
+        table.add_column(column, overflow="fold", justify="right" if column == "minutes" else "left")
+    for study in found:
+        minutes = "" if study.minutes is None else f"{study.minutes:g}"
+        what = f"{study.title}\n{study.description}" if study.description else study.title
+        table.add_row(study.name, minutes, what)
+    console.print(table)
+    for study in found if studies else ():
+        _print_parameters(console, study)
+
+
+def _console(stderr: bool = False):
+    """Return a console as wide as the terminal, or wide enough for a file that nobody should find cut lines in."""
+    from rich.console import Console
+
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=200)
+
+
+def _print_parameters(console, study):
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, title=f"\n{study.name}: -p NAME VALUE", title_justify="left")
+    for column in ("name", "type", "default", "meaning"):
+        table.add_column(column, overflow="fold")
+    for parameter in study.parameters.values():
+        table.add_row(parameter.name, str(parameter.kind), repr(parameter.default), parameter.help)
+    console.print(table)
+
+
+def _pairs(given: list[str]) -> dict[str, str]:
+    from .report import Refused
+
+    pairs = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise Refused(f"-p {pair}: takes a name and a value, as in -p quota_us 20000")
+        if name in pairs:
+            raise Refused(f"-p {name} {value}: given twice")
+        pairs[name] = value
+    return pairs
+
+
+@app.command("report")
+def make_report(
+    studies: Studies = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Set a parameter of the notebooks; repeatable."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A coarse run for a first look.")] = False,
+    out: Out = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Notebooks side by side; one a core by default.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Leave out reports that this very code and these parameters made.")
+    ] = False,
+    notebooks: Notebooks = None,
+):
+    """Run the notebooks and write reports/index.html with one folder a study."""
+    from .report import report
+    from .report.progress import Progress
+
+    with Progress(_console(stderr=True)) as progress:
+        outcomes = report(
+            studies or (),
+            parameters=_pairs(parameter or []),
+            quick=quick,
+            out=out,
+            notebooks=notebooks,
+            workers=workers,
+            resume=resume,
+            on_cell=progress.on_cell,
+            on_end=progress.on_end,
+        )
+    from ._resources import reports_path
+
+    print((out.resolve() if out else reports_path()) / "index.html")
+    if any(outcome.state not in ("done", "current") for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+@app.command()
+def compare(studies: Studies = None, out: Out = None):
+    """Print the comparison tables of the reports; exit status 1 when a prediction disagrees."""
+    from ._resources import reports_path
+    from .report.comparisons import find_comparisons, print_comparison
+
+    console = _console()
+    found = find_comparisons(studies or (), out or reports_path())
+    failed = [print_comparison(console, name, rows) for name, rows in found.items()]
+    if any(failed):
+        raise typer.Exit(1)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def bench(context: typer.Context):
+    """Measure the engine, beside rival simulators where they are installed (from a checkout)."""
+    import subprocess
+
+    from ._resources import checkout
+    from .report import Refused
+
+    script = (checkout() or Path()) / "benchmarks" / "bench.py"
+    if checkout() is None or not script.is_file():
+        raise Refused(f"bench: {script} is not there; the benchmarks are part of a checkout, not of the wheel")
+    raise typer.Exit(subprocess.call([sys.executable, str(script), *context.args]))
+
+
+@app.command(hidden=True)
+def gallery(out: Out = None):
+    """Copy the figures that README shows from the reports to reports/gallery."""
+    from .report import gallery as copy
+
+    for path in copy(out):
+        print(path)
+
+
+def _join_pairs(arguments: list[str]) -> list[str]:
+    """Return the arguments with each ``-p NAME VALUE`` as ``-p NAME=VALUE``, since typer has no two-valued lists."""
+    joined = []
+    rest = iter(arguments)
+    for argument in rest:
+        joined.append(argument)
+        if argument in ("-p", "--parameter"):
+            name = next(rest, None)
+            if name is not None:
+                value = None if "=" in name else next(rest, None)
+                joined.append(name if value is None else f"{name}={value}")
+    return joined
+
+
+def _problem_line(problem) -> str:
+    """Return a usage problem of typer as one line, with the nearest option or command."""
+    from ._check import nearest
+
+    line = " ".join(problem.format_message().split())
+    context = getattr(problem, "ctx", None)
+    wrong = getattr(problem, "option_name", None)
+    if context is not None and "id you mean" not in line and "ossible options" not in line:
+        if wrong:
+            line += nearest(wrong, [name for param in context.command.params for name in param.opts])
+        elif line.startswith("No such command"):
+            line += nearest(line.split("'")[1], context.command.list_commands(context))
+    return line
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 a study failed or a prediction disagrees, 2 bad input, 130 stopped."""
+    from .report.parameters import Refused
+
+    started = time.monotonic()
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        status = app(args=_join_pairs(given), prog_name="schedlab", standalone_mode=False)
+    except Refused as problem:
+        print(f"schedlab: {problem}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print(f"schedlab: stopped after {time.monotonic() - started:.0f} s", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(141)
+    except Exception as problem:
+        if type(problem).__name__ == "Abort":
+            sys.exit(130)
+        if not hasattr(problem, "format_message"):
+            raise
+        print(f"schedlab: {_problem_line(problem)}", file=sys.stderr)
+        sys.exit(2)
+    sys.exit(status or 0)
+
+
+if __name__ == "__main__":
+    main()
