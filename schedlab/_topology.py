@@ -18,10 +18,11 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
     """
     numbers = []
     for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if not first.isdecimal() or (last and not last.isdecimal()) or (last and int(last) < int(first)):
+        first, dash, last = part.strip().partition("-")
+        last = last if dash else first
+        if not (first.isdecimal() and last.isdecimal()) or int(last) < int(first):
             raise _check.wrong("cpus", text, "numbers and ranges such as '0-3,8'")
-        numbers.extend(range(int(first), int(last or first) + 1))
+        numbers.extend(range(int(first), int(last) + 1))
     return tuple(numbers)
 
 

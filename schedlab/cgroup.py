@@ -36,7 +36,7 @@ def check_limit(quota_us, period_us, burst_us) -> tuple[int | None, int, int]:
     (20000, 100000, 0)
     """
     period_us = _check.whole("period_us", period_us, MIN_PERIOD_US, MAX_PERIOD_US, "1 ms to 1 s")
-    burst_us = _check.whole("burst_us", burst_us, 0)
+    burst_us = _check.whole("burst_us", burst_us, 0, MAX_RUNTIME_US, "2**44 - 1 us")
     if quota_us is None:
         return None, period_us, burst_us
     quota_us = _check.whole("quota_us", quota_us, MIN_QUOTA_US, None, "1 ms; None for no limit")

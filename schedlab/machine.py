@@ -232,15 +232,20 @@ class Machine:
         The text holds the fields of Machine; sets of CPUs are lists or texts such as ``"0-7,64"``. A table
         ``[topology]`` with the arguments of `Machine.uniform` stands for cores, llcs and nodes.
         """
-        fields = tomllib.loads(text)
+        try:
+            fields = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise _check.wrong("machine", text, f"not TOML: {error}") from None
+        topology = fields.pop("topology", None)
         if "watts" in fields:
-            fields["watts"] = Watts(**fields["watts"])
+            fields["watts"] = _made(Watts, "watts", fields["watts"])
         for field in ("cores", "llcs", "nodes"):
             if field in fields:
                 fields[field] = tuple(parse_cpu_list(v) if isinstance(v, str) else v for v in fields[field])
-        topology = fields.pop("topology", None)
         if topology is None:
-            return cls(**fields)
+            return _made(cls, "machine", fields)
+        for field in topology:
+            _check.choice("topology", field, ("nr_cpus", "smt", "nr_llcs", "nr_nodes", "numbering"))
         return cls.uniform(**topology, **fields)
 
     @classmethod
@@ -316,3 +321,14 @@ class Machine:
         ]
         rows += [(field, getattr(self, field)) for field in ("description", "source") if getattr(self, field)]
         return html_table(f"Machine {self.name}", rows)
+
+
+def _made(noun, what: str, fields: dict):
+    """Make a noun of a TOML table, with a word about a field that it does not have or that is missing."""
+    known = dataclasses.fields(noun)
+    for field in fields:
+        _check.choice(what, field, [f.name for f in known])
+    for field in known:
+        if field.default is dataclasses.MISSING and field.name not in fields:
+            raise _check.wrong(what, sorted(fields), f"the field {field.name!r} is missing")
+    return noun(**fields)

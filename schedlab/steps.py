@@ -264,6 +264,7 @@ def repeat(times: int | None, *steps: Step) -> Repeat:
     if times is not None:
         times = _check.whole("times", times, 1, MAX_COUNT)
     loop = Repeat(times, as_program("steps", steps))
+    _check_nesting("steps", (loop,))
     if times is None and not _takes_time(loop.steps):
         raise _check.wrong("steps", steps, "an endless loop needs a step by which time passes, such as run or sleep")
     return loop
@@ -279,8 +280,7 @@ def as_program(field: str, steps) -> tuple[Step, ...]:
             raise _check.wrong(field, step, "not a step; made by run(), sleep(), repeat() and the like")
         if isinstance(step, Repeat) and _endless(step) and place + 1 < len(steps):
             raise _check.wrong(field, steps[place + 1], "never reached: it comes after an endless loop")
-    if nesting(steps) > MAX_NESTING:
-        raise _check.wrong(field, steps, f"repeat nests at most {MAX_NESTING} deep")
+    _check_nesting(field, steps)
     return steps
 
 
@@ -295,6 +295,11 @@ def walk(steps: tuple[Step, ...]):
         yield step
         if isinstance(step, Repeat):
             yield from walk(step.steps)
+
+
+def _check_nesting(field: str, steps: tuple[Step, ...]):
+    if nesting(steps) > MAX_NESTING:
+        raise _check.wrong(field, steps, f"repeat nests at most {MAX_NESTING} deep")
 
 
 def _endless(step: Step) -> bool:

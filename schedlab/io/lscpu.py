@@ -115,6 +115,9 @@ def _from_rows(rows: list[dict[str, str]], renumber: bool) -> dict:
     online = [row for row in rows if row.get("online", "yes") not in ("no", "n", "false")]
     if any("core" not in row for row in online) or not online:
         raise _check.wrong("text", rows[:1], "the column Core is needed: lscpu -p without a list of columns has it")
+    for row in online:
+        if not row.get("cpu", "").isdecimal():
+            raise _check.wrong("cpu", row.get("cpu"), "a CPU number is needed")
     online.sort(key=lambda row: int(row["cpu"]))
     numbers = {row["cpu"]: k for k, row in enumerate(online)}
     gap = next((k for cpu, k in numbers.items() if int(cpu) != k), None)
