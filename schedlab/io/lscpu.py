@@ -64,7 +64,7 @@ def parse(
     """
     if numbering is not None:
         _check.choice("numbering", numbering, ("adjacent", "split"))
-    source = "lscpu; throughput of busy siblings assumed" if smt_throughput is None else "lscpu"
+    source = "lscpu"
     if text.lstrip().startswith("{"):
         try:
             tree = json.loads(text)
@@ -80,6 +80,8 @@ def parse(
     else:
         topology = _from_rows(_csv_rows(text), renumber)
     threads = max(len(core) for core in topology["cores"])
+    if smt_throughput is None and threads > 1:
+        source += "; throughput of busy siblings assumed"
     if smt_throughput is None:
         smt_throughput = _ASSUMED_LADDER.get(threads, _POWER_LADDER[:threads])
     return Machine(name=name, **topology, smt_throughput=smt_throughput, watts=watts, source=source)

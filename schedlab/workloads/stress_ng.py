@@ -108,8 +108,12 @@ def in_groups(
     phases = (None,) * n_groups if phases_us is None else tuple(phases_us)
     if len(phases) != n_groups:
         raise _check.wrong("phases_us", phases_us, f"one a group: {n_groups}, not {len(phases)}")
-    total = Workload()
+    jobs = []
     for k, phase_us in enumerate(phases, start=1):
         group = Group(f"/cg{k}", quota_us=quota_us, period_us=period_us, burst_us=burst_us, phase_us=phase_us)
-        total += stress_ng(cpu=cpu, cpu_ops=cpu_ops, group=group, ops_per_second=ops_per_second)
-    return total.replace(name=f"stress-ng --cpu={cpu} --cpu-ops={cpu_ops or 0} in {n_groups} groups")
+        jobs.append(stress_ng(cpu=cpu, cpu_ops=cpu_ops, group=group, ops_per_second=ops_per_second))
+    return Workload(
+        groups=tuple(group for job in jobs for group in job.groups),
+        tasks=tuple(task for job in jobs for task in job.tasks),
+        name=f"stress-ng --cpu={cpu} --cpu-ops={cpu_ops or 0} in {n_groups} groups",
+    )
