@@ -1,0 +1,237 @@
+"""__schedule: pick the next task, put the previous, switch; and what a task's program makes of it."""
+
+from __future__ import annotations
+
+from schedlab._jit import internal
+from schedlab.engine.balance import allowed, move_task, newidle_balance, select_cpu_fork
+from schedlab.engine.cfs61 import clear_buddies, pick_next_entity_cfs, set_skip_buddy
+from schedlab.engine.eevdf import pick_eevdf, yield_eevdf
+from schedlab.engine.entity import SLEEP, SPECIAL, parent_entity, set_next_entity, tree_enqueue, update_curr
+from schedlab.engine.events import set_timer
+from schedlab.engine.group import dequeue_task, pick_next_entity
+from schedlab.engine.program import BLOCKS, MOVES, RUNS, YIELDS, advance
+from schedlab.engine.record import BLOCK, EXIT, SWITCH, WAKEUP_HIST, log_event, observe
+from schedlab.engine.resched import clear_need_resched, resched_curr
+from schedlab.engine.runtime import account_cfs_rq_runtime
+from schedlab.engine.smt import account_mode, arm_step_end, set_running, sync_work, update_idle
+from schedlab.engine.state import NEVER
+from schedlab.engine.throttle import check_cfs_rq_runtime
+from schedlab.engine.tick import hrtick_start, start_tick, stop_tick
+from schedlab.engine.wakeup import BLOCKED, EXITED, check_preempt_wakeup, entity_depth
+
+
+@internal
+def put_prev_entity(s, q, e):
+    """cf. put_prev_entity(): back into the tree, unless it left or its queue is throttled now."""
+    if s.se_on_rq[e] != 0:
+        update_curr(s, q)
+    check_cfs_rq_runtime(s, q)
+    if s.se_on_rq[e] != 0:
+        tree_enqueue(s, q, e)
+    s.rq_curr[q] = -1
+
+
+@internal
+def pick_task_fair(s, cpu):
+    """cf. pick_task_fair(), v6.12 and the pick of pick_next_task_fair(), v6.1: -1 when there is nothing to run."""
+    eevdf = s.sys_eevdf[0] != 0
+    nr_tasks = s.sys_nr_tasks[0]
+    q = cpu
+    while s.rq_nr[cpu] > 0:
+        curr = s.rq_curr[q]
+        if curr >= 0 and s.se_on_rq[curr] != 0:
+            update_curr(s, q)
+        if (eevdf or curr >= 0) and check_cfs_rq_runtime(s, q):
+            q = cpu  # a level fell away: from the root again
+            continue
+        if eevdf:
+            e = pick_next_entity(s, q, pick_eevdf(s, q))
+            if e < 0:
+                q = cpu
+                continue
+        else:
+            e = pick_next_entity_cfs(s, q)
+        if e < nr_tasks:
+            return e
+        q = e - nr_tasks
+    return -1
+
+
+@internal
+def put_prev_task(s, prev):
+    """cf. put_prev_task_fair(): all levels, leaf first."""
+    e = prev
+    while e >= 0:
+        put_prev_entity(s, s.se_rq[e], e)
+        e = parent_entity(s, e)
+
+
+@internal
+def set_next_task(s, task):
+    """cf. set_next_task_fair(), from idle: all levels, root first, a charge of 0 on each."""
+    for depth in range(entity_depth(s, task) + 1):
+        e = task
+        while entity_depth(s, e) > depth:
+            e = parent_entity(s, e)
+        set_next_entity(s, s.se_rq[e], e)
+        account_cfs_rq_runtime(s, s.se_rq[e], 0)
+
+
+@internal
+def put_prev_set_next(s, prev, task):
+    """The end of pick_next_task_fair(): change `curr` only on the levels where the two paths differ."""
+    e = task
+    old = prev
+    while s.se_rq[e] != s.se_rq[old]:
+        deep = entity_depth(s, e) - entity_depth(s, old)
+        if deep <= 0:
+            put_prev_entity(s, s.se_rq[old], old)
+            old = parent_entity(s, old)
+        if deep >= 0:
+            set_next_entity(s, s.se_rq[e], e)
+            e = parent_entity(s, e)
+    put_prev_entity(s, s.se_rq[old], old)
+    set_next_entity(s, s.se_rq[e], e)
+
+
+@internal
+def list_move_head(s, cpu, task):
+    """A task switched in moves to the head of its CPU's list of tasks."""
+    head = s.cpu_tasks_head[cpu]
+    if head == task:
+        return
+    before = s.task_link_prev[task]
+    after = s.task_link_next[task]
+    s.task_link_next[before] = after
+    if after >= 0:
+        s.task_link_prev[after] = before
+    else:
+        s.cpu_tasks_tail[cpu] = before
+    s.task_link_prev[task] = -1
+    s.task_link_next[task] = head
+    s.task_link_prev[head] = task
+    s.cpu_tasks_head[cpu] = task
+
+
+@internal
+def context_switch(s, cpu, prev, task):
+    """cf. context_switch(): the books of both tasks, the CPU's speed, and its tick."""
+    now = s.sys_now[0]
+    account_mode(s, cpu)
+    log_event(s, SWITCH, cpu, prev, task)
+    s.cpu_nr_switches[cpu] += 1
+    if prev >= 0 and s.se_on_rq[prev] != 0 and s.se_delayed[prev] == 0:
+        s.task_wait_since[prev] = now
+    s.cpu_curr[cpu] = task
+    if task < 0:
+        set_running(s, cpu, -1)
+        stop_tick(s, cpu)
+    else:
+        s.task_nr_switches[task] += 1
+        s.task_wait_ns[task] += now - s.task_wait_since[task]
+        if s.task_waking[task] != 0:
+            s.task_waking[task] = 0
+            late = now + s.sys_switch_ns[0] - s.task_wake_time[task]
+            observe(s, 2 * s.task_hist[task] + WAKEUP_HIST, late)
+        list_move_head(s, cpu, task)
+        s.cpu_work_stamp[cpu] = now + s.sys_switch_ns[0]
+        if prev < 0:
+            set_running(s, cpu, 1)
+            start_tick(s, cpu)
+    update_idle(s, cpu)
+
+
+@internal
+def schedule(s, cpu):
+    """cf. __schedule()."""
+    s.sys_this_cpu[0] = cpu
+    clear_need_resched(s, cpu)
+    sync_work(s, cpu)
+    prev = s.cpu_curr[cpu]
+    task = pick_task_fair(s, cpu)
+    while task < 0 and newidle_balance(s, cpu):
+        task = pick_task_fair(s, cpu)
+    if task != prev:
+        if prev < 0:
+            set_next_task(s, task)
+        elif task < 0:
+            put_prev_task(s, prev)
+        else:
+            put_prev_set_next(s, prev, task)
+        context_switch(s, cpu, prev, task)
+    if task >= 0 and s.task_fetch[task] != 0 and s.cpu_work_stamp[cpu] <= s.sys_now[0]:
+        run_program(s, cpu)
+    else:
+        arm_step_end(s, cpu)
+    if s.sys_hrtick[0] != 0:
+        hrtick_start(s, cpu)
+
+
+@internal
+def run_program(s, cpu):
+    """Let the running task go on with its program, and act on what it does."""
+    task = s.cpu_curr[cpu]
+    s.task_fetch[task] = 0
+    outcome = advance(s, cpu, task)
+    if outcome == RUNS:
+        arm_step_end(s, cpu)
+        return
+    s.task_fetch[task] = 1
+    s.task_work[task] = 0
+    s.task_spin[task] = 0
+    set_timer(s, s.sys_src_cpu[0] + cpu, NEVER)
+    if outcome == YIELDS:
+        yield_task(s, cpu, task)
+    elif outcome == MOVES:
+        move_running(s, cpu, task)
+    elif outcome == BLOCKS:
+        s.task_state[task] = BLOCKED
+        log_event(s, BLOCK, cpu, task, 0)
+        dequeue_task(s, task, SLEEP)
+    else:
+        s.task_state[task] = EXITED
+        s.task_end[task] = s.sys_now[0]
+        s.sys_nr_alive[0] -= 1
+        log_event(s, EXIT, cpu, task, 0)
+        dequeue_task(s, task, SLEEP | SPECIAL)
+    resched_curr(s, cpu)
+
+
+@internal
+def yield_task(s, cpu, task):
+    """cf. yield_task_fair()."""
+    if s.rq_h_nr[cpu] == 1:
+        return
+    q = s.se_rq[task]
+    clear_buddies(s, task)
+    update_curr(s, q)
+    if s.sys_eevdf[0] != 0:
+        yield_eevdf(s, q, task)
+    else:
+        set_skip_buddy(s, task)
+
+
+@internal
+def move_running(s, cpu, task):
+    """cf. migration_cpu_stop(): a running task leaves a CPU that its affinity no longer holds."""
+    account_mode(s, cpu)
+    move_task(s, task, select_cpu_fork(s, task))
+    s.task_wait_since[task] = s.sys_now[0]
+    resched_curr(s, cpu)
+    check_preempt_wakeup(s, s.task_cpu[task], task)
+
+
+@internal
+def set_cpus_allowed(s, task, mask):
+    """cf. set_cpus_allowed_ptr(): another affinity, from outside the task."""
+    s.task_mask[task] = mask
+    cpu = s.task_cpu[task]
+    if allowed(s, task, cpu) or s.se_on_rq[task] == 0 or s.se_delayed[task] != 0:
+        return
+    if s.cpu_curr[cpu] == task:
+        sync_work(s, cpu)
+        set_timer(s, s.sys_src_cpu[0] + cpu, NEVER)
+        move_running(s, cpu, task)
+    else:
+        move_task(s, task, select_cpu_fork(s, task))
+        check_preempt_wakeup(s, s.task_cpu[task], task)

@@ -1,0 +1,176 @@
+"""Scheduling entities on one level: charge the running one, change a group's weight, take an entity off its queue."""
+
+from __future__ import annotations
+
+from schedlab._jit import internal
+from schedlab.engine.cfs61 import cfs_dequeue, cfs_enqueue, clear_buddies, update_min_vruntime
+from schedlab.engine.eevdf import (
+    avg_vruntime,
+    calc_delta_fair,
+    div_trunc,
+    eevdf_dequeue,
+    eevdf_enqueue,
+    entity_eligible,
+    resched_if_expired,
+    reweight_eevdf,
+    update_deadline,
+    update_entity_lag,
+)
+from schedlab.engine.runtime import account_cfs_rq_runtime, return_cfs_rq_runtime
+
+#: Flags of enqueue and dequeue, with the kernel's meanings.
+SLEEP, SPECIAL, DELAYED, WAKEUP, MIGRATED, INITIAL = 1, 2, 4, 8, 16, 32
+MIN_SHARES = 2
+
+
+@internal
+def parent_entity(s, e):
+    """cf. parent_entity(): the group's entity one level up, -1 at the root."""
+    q = s.se_rq[e]
+    return -1 if q < s.sys_nr_cpus[0] else s.sys_nr_tasks[0] + q
+
+
+@internal
+def update_curr(s, q):
+    """cf. update_curr(): charge the running entity of one level up to now."""
+    curr = s.rq_curr[q]
+    if curr < 0:
+        return
+    delta = s.sys_now[0] - s.se_exec_start[curr]
+    if delta <= 0:
+        return
+    s.se_exec_start[curr] = s.sys_now[0]
+    s.se_sum_exec[curr] += delta
+    s.se_vruntime[curr] += calc_delta_fair(delta, s.se_weight[curr])
+    if s.sys_eevdf[0] != 0:
+        expired = update_deadline(s, q, curr)
+        account_cfs_rq_runtime(s, q, delta)
+        resched_if_expired(s, q, curr, expired)
+    else:
+        update_min_vruntime(s, q)
+        account_cfs_rq_runtime(s, q, delta)
+
+
+@internal
+def tree_enqueue(s, q, e):
+    """cf. __enqueue_entity() of the policy in force."""
+    if s.sys_eevdf[0] != 0:
+        eevdf_enqueue(s, q, e)
+    else:
+        cfs_enqueue(s, q, e)
+
+
+@internal
+def tree_dequeue(s, q, e):
+    """cf. __dequeue_entity() of the policy in force."""
+    if s.sys_eevdf[0] != 0:
+        eevdf_dequeue(s, q, e)
+    else:
+        cfs_dequeue(s, q, e)
+
+
+@internal
+def reweight_entity(s, q, e, weight):
+    """cf. reweight_entity(): give a group's entity another weight, in its tree or out of it."""
+    if s.se_on_rq[e] != 0:
+        running = s.rq_curr[q] == e
+        if running:
+            update_curr(s, q)
+        avg = avg_vruntime(s, q) if s.sys_eevdf[0] != 0 else 0  # with e in it
+        if not running:
+            tree_dequeue(s, q, e)
+        s.rq_load[q] += weight - s.se_weight[e]
+        s.tg_load_sum[s.rq_tg[q]] += weight - s.se_weight[e]
+        if s.sys_eevdf[0] != 0:
+            reweight_eevdf(s, e, avg, weight)
+        s.se_weight[e] = weight
+        if not running:
+            tree_enqueue(s, q, e)
+        if s.sys_eevdf[0] == 0:
+            update_min_vruntime(s, q)
+    else:
+        if s.sys_eevdf[0] != 0:
+            s.se_vlag[e] = div_trunc(s.se_vlag[e] * s.se_weight[e], weight)
+        s.se_weight[e] = weight
+
+
+@internal
+def update_cfs_group(s, e):
+    """cf. update_cfs_group(): the group's shares on this CPU follow its part of the group's load (docs/model.md)."""
+    q = e - s.sys_nr_tasks[0]
+    if q < 0:
+        return
+    load = s.rq_load[q]
+    if load == 0 or (s.sys_eevdf[0] != 0 and s.rq_throttle_count[q] > 0):
+        return
+    g = s.rq_tg[q]
+    shares = s.tg_shares[g] * load // s.tg_load_sum[g]
+    shares = min(max(shares, MIN_SHARES), s.tg_shares[g])
+    if shares != s.se_weight[e]:
+        reweight_entity(s, s.se_rq[e], e, shares)
+
+
+@internal
+def account_entity(s, q, e, sign):
+    """cf. account_entity_enqueue() and _dequeue(): the level's load and number."""
+    s.rq_load[q] += sign * s.se_weight[e]
+    s.tg_load_sum[s.rq_tg[q]] += sign * s.se_weight[e]
+    s.rq_nr[q] += sign
+
+
+@internal
+def count_runnable(s, e, change):
+    """cf. set_delayed() and clear_delayed(): a blocked task in a queue does not count as runnable above it."""
+    while e >= 0:
+        q = s.se_rq[e]
+        s.rq_h_nr_runnable[q] += change
+        if s.rq_throttled[q] != 0:
+            return
+        e = parent_entity(s, e)
+
+
+@internal
+def dequeue_entity(s, q, e, flags):
+    """cf. dequeue_entity(): take an entity off its level; False when it stays there to use up its negative lag."""
+    update_curr(s, q)
+    clear_buddies(s, e)
+    if s.sys_eevdf[0] != 0:
+        if flags & DELAYED == 0:
+            delay = flags & SLEEP != 0 and flags & SPECIAL == 0 and s.sys_delay_dequeue[0] != 0
+            if delay and not entity_eligible(s, q, e):
+                s.se_delayed[e] = 1
+                if e < s.sys_nr_tasks[0]:
+                    count_runnable(s, e, -1)
+                return False
+        update_entity_lag(s, q, e)
+        if flags & SLEEP == 0:
+            s.se_deadline[e] -= s.se_vruntime[e]
+            s.se_rel_deadline[e] = 1
+    if s.rq_curr[q] != e:
+        tree_dequeue(s, q, e)
+    s.se_on_rq[e] = 0
+    account_entity(s, q, e, -1)
+    if s.sys_eevdf[0] == 0 and flags & SLEEP == 0:
+        s.se_vruntime[e] -= s.rq_min_vruntime[q]
+    return_cfs_rq_runtime(s, q)
+    update_cfs_group(s, e)
+    if s.sys_eevdf[0] == 0:
+        update_min_vruntime(s, q)
+    elif flags & DELAYED != 0:
+        s.se_delayed[e] = 0
+        if s.se_vlag[e] > 0:  # DELAY_ZERO
+            s.se_vlag[e] = 0
+    return True
+
+
+@internal
+def set_next_entity(s, q, e):
+    """cf. set_next_entity(): the entity leaves the tree and runs."""
+    clear_buddies(s, e)
+    if s.se_on_rq[e] != 0:
+        tree_dequeue(s, q, e)
+        if s.sys_eevdf[0] != 0:
+            s.se_vlag[e] = s.se_deadline[e]  # protection: lost when the deadline moves
+    s.se_exec_start[e] = s.sys_now[0]
+    s.rq_curr[q] = e
+    s.se_prev_sum_exec[e] = s.se_sum_exec[e]

@@ -1,0 +1,104 @@
+"""Pop the next event, hand it to its handler, let every flagged CPU reschedule. No policy here."""
+
+from __future__ import annotations
+
+from schedlab._jit import entry, internal
+from schedlab.engine.bandwidth import do_sched_cfs_slack_timer, sched_cfs_period_timer, tg_set_cfs_bandwidth
+from schedlab.engine.core import run_program, schedule, set_cpus_allowed
+from schedlab.engine.events import SOURCE_BITS, SOURCE_MASK, first_key, set_timer
+from schedlab.engine.resched import next_resched, resched_interrupt
+from schedlab.engine.smt import sync_work
+from schedlab.engine.state import NEVER, as_state
+from schedlab.engine.tick import hrtick, scheduler_tick
+from schedlab.engine.unthrottle import cfsb_csd_unthrottle
+from schedlab.engine.wakeup import NEW, try_to_wake_up, wake_up_new_task
+
+#: What `run_until` returns: the time is up, the event budget is used up, the log wants draining, an error, all exited.
+DONE, MORE, LOG_FULL, ERROR, ALL_EXITED = range(5)
+CTRL_CPU_MAX, CTRL_AFFINITY = 1, 2
+
+
+@internal
+def step_ends(s, cpu):
+    """The running task's step is done (or the overhead before its next step is over)."""
+    s.sys_this_cpu[0] = cpu
+    sync_work(s, cpu)
+    run_program(s, cpu)
+
+
+@internal
+def task_timer(s, task):
+    """A sleep ends, on the CPU where the task slept, or a task starts."""
+    set_timer(s, s.sys_src_task[0] + task, NEVER)
+    if s.task_state[task] == NEW:
+        wake_up_new_task(s, task)
+    else:
+        s.sys_this_cpu[0] = s.task_cpu[task]
+        try_to_wake_up(s, task)
+
+
+@internal
+def scenario_event(s):
+    """What the workload does from outside: a write of cpu.max, another affinity."""
+    k = s.sys_next_ctrl[0]
+    s.sys_next_ctrl[0] = k + 1
+    set_timer(s, s.sys_src_ctrl[0], s.ctrl_at[k + 1])  # the last one is at NEVER
+    s.sys_this_cpu[0] = 0
+    target = s.ctrl_target[k]
+    if s.ctrl_code[k] == CTRL_CPU_MAX:
+        tg_set_cfs_bandwidth(s, target, s.ctrl_p1[k], s.ctrl_p2[k], s.ctrl_p3[k])
+    else:
+        set_cpus_allowed(s, target, s.ctrl_p1[k])
+
+
+@internal
+def dispatch(s, source):
+    """Call the handler of a source."""
+    if source >= s.sys_src_cpu[0]:
+        if source < s.sys_src_task[0]:
+            step_ends(s, source - s.sys_src_cpu[0])
+        elif source < s.sys_src_ctrl[0]:
+            task_timer(s, source - s.sys_src_task[0])
+        else:
+            scenario_event(s)
+    elif source >= s.sys_src_tick[0]:
+        scheduler_tick(s, source - s.sys_src_tick[0])
+    elif source >= s.sys_src_hrtick[0]:
+        hrtick(s, source - s.sys_src_hrtick[0])
+    elif source >= s.sys_src_ipi[0]:
+        set_timer(s, source, NEVER)
+        resched_interrupt(s, source - s.sys_src_ipi[0])
+    elif source >= s.sys_src_csd[0]:
+        set_timer(s, source, NEVER)
+        s.sys_this_cpu[0] = source - s.sys_src_csd[0]
+        cfsb_csd_unthrottle(s, source - s.sys_src_csd[0])
+    elif source >= s.sys_src_slack[0]:
+        do_sched_cfs_slack_timer(s, source - s.sys_src_slack[0])
+    else:
+        sched_cfs_period_timer(s, source)
+
+
+@entry
+def run_until(address, t_end, max_events):
+    """Process events before `t_end` (ns), at most `max_events` of them; returns one of the codes above."""
+    s = as_state(address)
+    for _ in range(max_events):
+        key = first_key(s)
+        now = key >> SOURCE_BITS
+        if key == NEVER or now >= t_end:
+            s.sys_now[0] = t_end
+            return DONE
+        if s.sys_log_n[0] > s.sys_log_high[0]:
+            return LOG_FULL
+        s.sys_now[0] = now
+        s.sys_nr_events[0] += 1
+        dispatch(s, key & SOURCE_MASK)
+        cpu = next_resched(s)
+        while cpu >= 0:
+            schedule(s, cpu)
+            cpu = next_resched(s)
+        if s.sys_error[0] != 0:
+            return ERROR
+        if s.sys_nr_alive[0] == 0 and s.sys_stop_on_exit[0] != 0:
+            return ALL_EXITED
+    return MORE

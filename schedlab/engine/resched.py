@@ -1,0 +1,58 @@
+"""need_resched: who has to run `__schedule` after the present event."""
+
+from __future__ import annotations
+
+from schedlab._jit import internal
+from schedlab.engine.events import is_armed, set_timer
+
+
+@internal
+def set_need_resched(s, cpu):
+    """Make `cpu` run __schedule before the next event."""
+    s.sys_resched_n[0] += 1
+    if cpu < s.sys_resched_min[0]:
+        s.sys_resched_min[0] = cpu
+
+
+@internal
+def resched_curr(s, cpu):
+    """cf. resched_curr(): flag the CPU; another CPU learns of it by an interrupt that takes `ipi_ns`."""
+    if s.cpu_need_resched[cpu] != 0:
+        return
+    s.cpu_need_resched[cpu] = 1
+    if cpu != s.sys_this_cpu[0] and s.sys_ipi_ns[0] > 0:
+        source = s.sys_src_ipi[0] + cpu
+        if not is_armed(s, source):
+            set_timer(s, source, s.sys_now[0] + s.sys_ipi_ns[0])
+    else:
+        s.cpu_need_resched[cpu] = 2
+        set_need_resched(s, cpu)
+
+
+@internal
+def resched_interrupt(s, cpu):
+    """The interrupt of `resched_curr` arrives."""
+    if s.cpu_need_resched[cpu] == 1:
+        s.cpu_need_resched[cpu] = 2
+        set_need_resched(s, cpu)
+
+
+@internal
+def clear_need_resched(s, cpu):
+    """At the start of __schedule."""
+    if s.cpu_need_resched[cpu] == 2:
+        s.sys_resched_n[0] -= 1
+    s.cpu_need_resched[cpu] = 0
+
+
+@internal
+def next_resched(s):
+    """The lowest CPU that has to run __schedule now, -1 when there is none."""
+    if s.sys_resched_n[0] == 0:
+        s.sys_resched_min[0] = s.sys_nr_cpus[0]
+        return -1
+    cpu = s.sys_resched_min[0]
+    while s.cpu_need_resched[cpu] != 2:
+        cpu += 1
+    s.sys_resched_min[0] = cpu
+    return cpu

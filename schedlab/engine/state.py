@@ -1,0 +1,224 @@
+"""The engine's state: one table of fields, records in numpy, one opaque pointer in compiled code.
+
+`FIELDS` names the fields of each record; everything else follows from it. `State` owns one structured array a record and a
+header of (base address, length) pairs. In compiled code `as_state(address)` gives a value with one attribute for each field:
+`s.se_vruntime[e]` is a single load or store. Passing many arrays by value instead costs minutes of compilation and two
+orders of magnitude at run time (numba copies 7 words an array at every call that is not inlined).
+
+Arrays must not move while compiled code runs; nothing in the engine grows them.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.datamodel import models
+from numba.core.extending import intrinsic, lower_builtin, register_model
+from numba.core.imputils import lower_getattr_generic
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
+
+from schedlab._jit import DEBUG
+
+#: Record -> names of its fields. All are int64; the random streams (`rng`, `rng_sleep`) are uint64.
+FIELDS: dict[str, tuple[str, ...]] = {
+    # one element: clock, sizes, the kernel's switches and tunables, log cursors, error report
+    "sys": (
+        "now", "this_cpu", "nr_cpus", "nr_groups", "nr_tasks", "nr_alive", "nr_events", "seq",
+        "eevdf", "delay_dequeue", "preempt_short", "async_unthrottle", "hrtick",
+        "expire_local", "slack_pushed_back", "lifo_throttle", "scale_147_128",
+        "tick_ns", "base_slice", "latency", "min_granularity", "wakeup_granularity", "bw_slice",
+        "switch_ns", "ipi_ns", "tick_cost_ns", "period_cost_ns", "wake_late_ns", "late_ns", "late_below",
+        "src_slack", "src_csd", "src_ipi", "src_hrtick", "src_tick", "src_cpu", "src_task", "src_ctrl", "nr_levels",
+        "resched_n", "resched_min", "period_running", "nr_overloaded", "next_ctrl",
+        "mask_words", "log_n", "log_cap", "log_high", "log_mask", "log_dropped", "error", "error_a", "error_b", "stop_on_exit",
+    ),
+    # event queue: `key` of every source, then of the inner levels of the 16-ary tree of minima
+    "ev": ("key",),
+    "lvl": ("off",),
+    # one a CPU
+    "cpu": (
+        "curr", "need_resched", "core", "llc", "rate", "work_stamp", "mode_stamp", "tick_offset", "tasks_head",
+        "tasks_tail", "busy_ns", "busy_since", "csd_head", "csd_tail", "nr_switches", "hrtick_at",
+    ),
+    "flag": ("idle", "overloaded"),                   # one a CPU, apart from cpu so that a scan stays in few lines
+    "core": ("first", "nr", "running", "not_idle", "busy_ns", "since", "llc"),
+    "llc": ("first", "nr", "nr_idle", "nr_overloaded"),
+    "map": ("core_cpu", "llc_cpu"),                   # CPUs ordered by core, and by LLC then number
+    "pos": ("in_llc",),                               # a CPU's index in map_llc_cpu
+    "rate": ("ppm",),                                 # [cpu * stride + running - 1]
+    "spd": ("stride",),
+    "word": ("bits",),                                # affinity masks, 32 CPUs a word
+    # one a task
+    "task": (
+        "group", "cpu", "pc", "fetch", "mode", "spin", "work", "step_end", "stamp", "wake_time", "waking", "state",
+        "mask", "wait_since", "next_timer", "start", "end", "user_ns", "kernel_ns", "wait_ns", "nr_switches",
+        "nr_wakeups", "nr_migrations", "nr_samples", "link_next", "link_prev", "wait_next", "pending_cost", "hist",
+        "base_mask", "batch_time", "batch_left", "ran",
+    ),
+    "stream": ("rng", "rng_sleep"),                   # one a task; last elements: one a group (period timer lateness)
+    "loop": ("count",),                               # [task * MAX_LOOPS + depth]
+    "op": ("code", "kind", "p1", "p2", "x", "y", "z"),
+    "table": ("value",),                              # inverse CDFs, 4097 entries each
+    "sync": ("head", "tail", "nr_waiting", "posts", "first_post", "keep"),
+    "post": ("time",),                                # [sync * MAX_POSTS + k]: when a remembered post was made
+    # one a scheduling entity: tasks first, then (group, CPU) pairs in the order of `rq`
+    "se": (
+        "vruntime", "deadline", "vlag", "slice", "weight", "exec_start", "sum_exec", "prev_sum_exec", "on_rq", "rq",
+        "left", "right", "up", "prio", "key", "min_vruntime", "min_slice", "custom_slice", "rel_deadline", "delayed",
+    ),
+    # one a (group, CPU) pair: cfs_rq of group g on CPU c is g * nr_cpus + c; group 0 is the root
+    "rq": (
+        "nr", "h_nr", "h_nr_runnable", "load", "min_vruntime", "sum_vw", "sum_w", "curr", "root", "next", "last", "skip",
+        "cpu", "tg", "runtime_enabled", "runtime_remaining", "throttled", "throttle_count", "thr_next", "thr_prev",
+        "on_csd", "csd_next", "throttled_clock", "throttled_clock_self", "throttled_self_ns", "expires_seq",
+    ),
+    # one a group
+    "tg": (
+        "parent", "size", "depth", "shares", "load_sum", "quota", "period", "burst", "runtime", "runtime_snap", "idle",
+        "period_active", "slack_started", "expires", "nr_periods", "nr_throttled", "throttled_ns", "nr_bursts",
+        "burst_ns", "thr_head", "thr_tail", "timer_cpu", "slack_cpu", "charged", "expired", "refill_seq", "refilled",
+        "created",
+    ),
+    "ctrl": ("at", "code", "target", "p1", "p2", "p3"),
+    "hist": ("count", "sum", "max"),
+    "bucket": ("count",),
+    "log": ("time", "kind", "cpu", "a", "b"),
+}  # fmt: skip
+
+_UNSIGNED = {"stream_rng", "stream_rng_sleep"}
+MAX_LOOPS = 8
+MAX_POSTS = 16
+NEVER = np.int64(1) << 62
+
+DTYPES = {
+    record: np.dtype([(name, "u8" if f"{record}_{name}" in _UNSIGNED else "i8") for name in names])
+    for record, names in FIELDS.items()
+}
+_SLOT = {record: k for k, record in enumerate(FIELDS)}
+_NUMBA = {"u": types.uint64, "i": types.int64}
+_LAYOUT = {
+    f"{record}_{name}": (_SLOT[record], dtype.fields[name][1], dtype.itemsize, _NUMBA[dtype.fields[name][0].kind])
+    for record, dtype in DTYPES.items()
+    for name in dtype.names
+}
+
+
+class State:
+    """The arrays of one simulation and the header through which compiled code reaches them.
+
+    Parameters
+    ----------
+    **lengths : int
+        Number of elements of each record in `FIELDS`; a record that is not named has one.
+
+    Attributes
+    ----------
+    arrays : dict of str to numpy.ndarray
+        One structured array a record.
+    address : int
+        Address of the header: the argument of the compiled entry points. Valid while this object lives.
+    """
+
+    def __init__(self, **lengths: int):
+        unknown = set(lengths) - set(FIELDS)
+        if unknown:
+            raise ValueError(f"record={sorted(unknown)[0]}: one of {', '.join(FIELDS)}")
+        self.arrays = {record: np.zeros(max(1, lengths.get(record, 1)), DTYPES[record]) for record in FIELDS}
+        pairs = [x for array in self.arrays.values() for x in (array.ctypes.data, len(array))]
+        self.header = np.array(pairs, np.int64)
+        self.address = self.header.ctypes.data
+
+    def __getitem__(self, field: str) -> np.ndarray:
+        """The view of one field, for example ``state["se_vruntime"]``."""
+        record, name = field.split("_", 1)
+        return self.arrays[record][name]
+
+    def __reduce__(self):
+        raise TypeError("a State holds addresses of this process and is not pickled: save the Run")
+
+
+class StateType(types.Type):
+    """The type of `s` in compiled code: one pointer to the header."""
+
+    def __init__(self):
+        super().__init__(name="SchedlabState")
+
+
+class FieldType(types.Type):
+    """The type of `s.record_field`: indexable, without a value of its own but the header entry's address."""
+
+    def __init__(self, field):
+        self.slot, self.offset, self.stride, self.kind = _LAYOUT[field]
+        super().__init__(name=f"SchedlabField({field})")
+
+
+register_model(StateType)(models.OpaqueModel)
+register_model(FieldType)(models.OpaqueModel)
+_I64 = ir.IntType(64)
+
+
+@intrinsic
+def as_state(typingctx, address):
+    """Turn the header's address into a State value (compiled code only)."""
+
+    def codegen(context, builder, sig, args):
+        return builder.inttoptr(args[0], cgutils.voidptr_t)
+
+    return StateType()(types.int64), codegen
+
+
+@infer_getattr
+class _StateFields(AttributeTemplate):
+    key = StateType
+
+    def generic_resolve(self, typ, attr):
+        return FieldType(attr) if attr in _LAYOUT else None
+
+
+@lower_getattr_generic(StateType)
+def _lower_field(context, builder, typ, value, attr):
+    header = builder.bitcast(value, _I64.as_pointer())
+    return builder.bitcast(builder.gep(header, [ir.Constant(_I64, 2 * _LAYOUT[attr][0])]), cgutils.voidptr_t)
+
+
+def _element(context, builder, field, entry, index):
+    entry = builder.bitcast(entry, _I64.as_pointer())
+    base = builder.load(entry)
+    # the header is constant while compiled code runs: without this mark each access loads the base again
+    base.set_metadata("invariant.load", builder.module.add_metadata([]))
+    if DEBUG:
+        length = builder.load(builder.gep(entry, [ir.Constant(_I64, 1)]))
+        with builder.if_then(builder.icmp_unsigned(">=", index, length), likely=False):
+            context.call_conv.return_user_exc(builder, IndexError, (f"{field.name}: index out of range",))
+    at = builder.add(builder.mul(index, ir.Constant(_I64, field.stride)), ir.Constant(_I64, field.offset))
+    pointer = builder.gep(builder.inttoptr(base, cgutils.voidptr_t), [at], inbounds=True)
+    return builder.bitcast(pointer, context.get_data_type(field.kind).as_pointer())
+
+
+@infer_global(operator.getitem)
+class _ReadField(AbstractTemplate):
+    def generic(self, args, kws):
+        if len(args) == 2 and isinstance(args[0], FieldType) and isinstance(args[1], types.Integer):
+            return signature(args[0].kind, args[0], types.int64)
+
+
+@infer_global(operator.setitem)
+class _WriteField(AbstractTemplate):
+    def generic(self, args, kws):
+        if len(args) == 3 and isinstance(args[0], FieldType) and isinstance(args[1], types.Integer):
+            return signature(types.none, args[0], types.int64, args[0].kind)
+
+
+@lower_builtin(operator.getitem, FieldType, types.Integer)
+def _lower_read(context, builder, sig, args):
+    return builder.load(_element(context, builder, sig.args[0], args[0], args[1]))
+
+
+@lower_builtin(operator.setitem, FieldType, types.Integer, types.Any)
+def _lower_write(context, builder, sig, args):
+    builder.store(args[2], _element(context, builder, sig.args[0], args[0], args[1]))
+    return context.get_dummy_value()

@@ -1,0 +1,85 @@
+"""Wake-ups and forks: choose a CPU, enqueue, see whether the newcomer preempts."""
+
+from __future__ import annotations
+
+from schedlab._jit import internal
+from schedlab.engine.balance import migrate_waking, select_cpu_fork, select_cpu_wake, set_task_cpu
+from schedlab.engine.cfs61 import NR_LATENCY, set_last_buddy, set_next_buddy, wakeup_preempt_entity
+from schedlab.engine.eevdf import wakeup_preempt_eevdf
+from schedlab.engine.entity import DELAYED, INITIAL, WAKEUP, parent_entity, update_curr
+from schedlab.engine.group import enqueue_task
+from schedlab.engine.record import START, WAKE, log_event
+from schedlab.engine.resched import resched_curr
+
+#: task_state
+RUNNABLE, BLOCKED, NEW, EXITED = 0, 1, 2, 3
+
+
+@internal
+def entity_depth(s, e):
+    """Levels between an entity and the root."""
+    return s.tg_depth[s.rq_tg[s.se_rq[e]]]
+
+
+@internal
+def check_preempt_wakeup(s, cpu, task):
+    """cf. check_preempt_wakeup(), v6.1 and check_preempt_wakeup_fair(), v6.12 (idle policies are left out)."""
+    curr = s.cpu_curr[cpu]
+    if curr < 0:
+        resched_curr(s, cpu)
+        return
+    if curr == task or s.rq_throttle_count[s.se_rq[task]] > 0 or s.cpu_need_resched[cpu] != 0:
+        return
+    e = curr
+    wakee = task
+    while s.se_rq[e] != s.se_rq[wakee]:  # find_matching_se(): up to siblings
+        deep = entity_depth(s, e) - entity_depth(s, wakee)
+        if deep >= 0:
+            e = parent_entity(s, e)
+        if deep <= 0:
+            wakee = parent_entity(s, wakee)
+    q = s.se_rq[e]
+    update_curr(s, q)
+    if s.sys_eevdf[0] != 0:
+        if wakeup_preempt_eevdf(s, q, e, wakee):
+            resched_curr(s, cpu)
+        return
+    if wakeup_preempt_entity(s, e, wakee) != 1:
+        return
+    set_next_buddy(s, wakee)
+    resched_curr(s, cpu)
+    if s.se_on_rq[e] != 0 and s.rq_nr[s.se_rq[curr]] >= NR_LATENCY and e < s.sys_nr_tasks[0]:
+        set_last_buddy(s, e)
+
+
+@internal
+def try_to_wake_up(s, task):
+    """cf. try_to_wake_up(): a blocked task becomes runnable."""
+    now = s.sys_now[0]
+    s.task_state[task] = RUNNABLE
+    s.task_wake_time[task] = now
+    s.task_waking[task] = 1
+    s.task_wait_since[task] = now
+    s.task_nr_wakeups[task] += 1
+    if s.se_on_rq[task] != 0:  # it blocked, but was kept queued
+        log_event(s, WAKE, s.task_cpu[task], task, 0)
+        enqueue_task(s, task, DELAYED)
+    else:
+        flags = WAKEUP | migrate_waking(s, task, select_cpu_wake(s, task))
+        log_event(s, WAKE, s.task_cpu[task], task, 0)
+        enqueue_task(s, task, flags)
+    check_preempt_wakeup(s, s.task_cpu[task], task)
+
+
+@internal
+def wake_up_new_task(s, task):
+    """cf. wake_up_new_task(): a task begins."""
+    now = s.sys_now[0]
+    s.task_state[task] = RUNNABLE
+    s.task_wake_time[task] = now
+    s.task_wait_since[task] = now
+    set_task_cpu(s, task, select_cpu_fork(s, task))
+    s.sys_this_cpu[0] = s.task_cpu[task]
+    log_event(s, START, s.task_cpu[task], task, 0)
+    enqueue_task(s, task, INITIAL)
+    check_preempt_wakeup(s, s.task_cpu[task], task)

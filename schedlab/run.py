@@ -1,0 +1,392 @@
+"""Run: what a simulation leaves, as tables in the kernel's words with the units in the columns' names."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import pathlib
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .serial import from_json, to_json
+
+#: Percentiles of `Run.latencies`.
+PERCENTILES = (50, 75, 90, 95, 99, 99.5, 99.9)
+_FORMAT = 1
+_TABLES = ("groups", "task_table", "hists", "buckets", "log")
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """The result of one simulation.
+
+    Attributes
+    ----------
+    machine, kernel, workload : Machine, Kernel, Workload
+    seed : int
+    duration_ns : int
+        Simulated time: the duration asked for, or until the last task exited.
+    nr_events : int
+        Events: popped entries of the event queue.
+    log_kinds : tuple of str
+        Kinds of events that were logged.
+    log_lost : int
+        Log records that were lost because the log was full; 0 means that it is whole.
+    """
+
+    machine: object
+    kernel: object
+    workload: object
+    seed: int
+    duration_ns: int
+    nr_events: int
+    core_busy_ns: int
+    thread_busy_ns: int
+    log_kinds: tuple[str, ...]
+    log_lost: int
+    groups: np.ndarray = field(repr=False)
+    task_table: np.ndarray = field(repr=False)
+    hists: np.ndarray = field(repr=False)
+    buckets: np.ndarray = field(repr=False)
+    log: np.ndarray | None = field(repr=False)
+
+    # ---- tables ------------------------------------------------------------------------------------------------------
+
+    def cpu_stat(self):
+        """Return the cpu.stat of every cgroup, with the kernel's names and meanings.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index: the group's path. Columns: usage_usec, user_usec, system_usec (CPU time of the subtree);
+            nr_periods (period boundaries counted while the timer was active); nr_throttled (those at which a CPU's
+            queue was throttled: periods, neither events nor CPUs); throttled_usec (summed over CPUs, so that it
+            can exceed wall time; closed intervals only); nr_bursts, burst_usec; local_throttled_usec (cpu.stat.local:
+            own or an ancestor's throttling); limited (whether the group has a quota); throttled_percent
+            (nr_throttled / nr_periods; missing where the group is not limited).
+        """
+        import pandas as pd
+
+        table = pd.DataFrame({name: self.groups[name] for name in self.groups.dtype.names})
+        times = [name for name in table.columns if name.endswith("_ns")]
+        for name in times:
+            table[name] //= 1000
+        table = table.rename(columns={name: name[:-3] + "_usec" for name in times})
+        table["limited"] = table["limited"].astype(bool)
+        share = 100.0 * table["nr_throttled"] / table["nr_periods"].clip(lower=1)
+        table["throttled_percent"] = share.where(table["limited"])
+        table.index = pd.Index(self.workload.group_paths, name="group")
+        return table
+
+    def throttling(self) -> dict[str, str]:
+        """Return one sentence for each cgroup: how often it was throttled, or that it has no limit.
+
+        Examples
+        --------
+        >>> import schedlab as sl
+        >>> work = sl.Workload((sl.Group("/free"),), (sl.Task("t", sl.run("1ms"), group="/free"),))
+        >>> sl.simulate(sl.Machine.uniform(1), sl.Kernel.version("6.12"), work, "10ms").throttling()["/free"]
+        'not limited'
+        """
+        said = {}
+        for path, row in self.cpu_stat().iterrows():
+            if path == "/":
+                continue
+            if not row["limited"]:
+                said[path] = "not limited"
+                continue
+            said[path] = (
+                f"throttled in {row['nr_throttled']} of {row['nr_periods']} periods ({row['throttled_percent']:.0f} %), "
+                f"{row['throttled_usec'] / 1000:.1f} ms summed over CPUs"
+            )
+        return said
+
+    def tasks(self):
+        """Return one row a task.
+
+        Returns
+        -------
+        pandas.DataFrame
+            name, group, start_ns, end_ns (-1: still there), exec_ns (CPU time), user_ns, kernel_ns, wait_ns (runnable
+            but not running, throttled time included), nr_switches, nr_wakeups, nr_migrations, nr_samples.
+        """
+        import pandas as pd
+
+        table = pd.DataFrame({name: self.task_table[name] for name in self.task_table.dtype.names})
+        table.insert(0, "group", [task.group for task in self.workload.tasks])
+        table.insert(0, "name", [task.name for task in self.workload.tasks])
+        return table
+
+    def latencies(self):
+        """Return latencies of each label: from wake-up to running, and what sample() steps recorded.
+
+        Returns
+        -------
+        pandas.DataFrame
+            label, kind ("wakeup" or "sample"), count, mean_us, p50_us to p99.9_us (middle of a histogram's bucket, at
+            most 1.6 % wide), max_us. Kinds without a value are left out.
+        """
+        import pandas as pd
+
+        rows = []
+        for k, label in enumerate(self.workload.labels):
+            for kind, name in enumerate(("wakeup", "sample")):
+                hist = self.hists[2 * k + kind]
+                if hist["count"] == 0:
+                    continue
+                row = {"label": label, "kind": name, "count": int(hist["count"])}
+                row["mean_us"] = hist["sum"] / hist["count"] / 1000
+                for percentile in PERCENTILES:
+                    row[f"p{percentile}_us"] = self.percentile_ns(label, percentile, name) / 1000
+                row["max_us"] = hist["max"] / 1000
+                rows.append(row)
+        columns = ["label", "kind", "count", "mean_us", *(f"p{p}_us" for p in PERCENTILES), "max_us"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def percentile_ns(self, labels, percentile: float, kind: str = "sample") -> float:
+        """Return a percentile of one label's latencies, or of several labels' together, in ns.
+
+        Parameters
+        ----------
+        labels : str or sequence of str
+        percentile : float
+            0 to 100.
+        kind : {"sample", "wakeup"}
+
+        Returns
+        -------
+        float
+            Middle of the bucket that holds it; nan without values.
+        """
+        from .engine.record import bucket_bounds
+
+        labels = (labels,) if isinstance(labels, str) else tuple(labels)
+        offset = ("wakeup", "sample").index(kind)
+        counts = sum(self.buckets[2 * self.workload.labels.index(label) + offset] for label in labels)
+        total = int(counts.sum())
+        if total == 0:
+            return float("nan")
+        rank = max(1, -(-total * percentile // 100))
+        low, high = bucket_bounds(int(np.searchsorted(np.cumsum(counts), rank)))
+        return (low + high - 1) / 2
+
+    def events(self):
+        """Return the event log: time_ns, kind, cpu, a, b.
+
+        Meaning of a and b by kind: switch (previous task, next task; -1 is idle), wake, start, block, exit (task),
+        migrate (task, CPU left), throttle and unthrottle (group number), period (group number, pool in ns after
+        the refill), slack (group number, pool), sample (task, value in ns). Numbers are positions in
+        ``workload.tasks`` and ``workload.group_paths``.
+        """
+        import pandas as pd
+
+        from .engine.record import KINDS
+
+        log = self._need_log("events()")
+        kind = pd.Categorical.from_codes(log["kind"], KINDS)
+        return pd.DataFrame(
+            {"time_ns": log["time"], "kind": kind, "cpu": log["cpu"], "a": log["a"], "b": log["b"]}
+        )
+
+    def switches(self):
+        """Return the context switches: time_ns, cpu, prev, next (names of tasks; "idle" for none)."""
+        import pandas as pd
+
+        from .engine.record import SWITCH
+
+        log = self._need_log("switches()", "switch")
+        log = log[log["kind"] == SWITCH]
+        names = np.array([*(task.name for task in self.workload.tasks), "idle"], dtype=object)
+        return pd.DataFrame(
+            {"time_ns": log["time"], "cpu": log["cpu"], "prev": names[log["a"]], "next": names[log["b"]]}
+        )
+
+    def _need_log(self, what, kind=None):
+        if self.log is None or (kind is not None and kind not in self.log_kinds):
+            raise ValueError(f"log={self.log_kinds!r}: {what} needs simulate(..., log=True)")
+        if self.log_lost:
+            import warnings
+
+            warnings.warn(f"{self.log_lost} log records were lost: raise log_limit or log fewer kinds", stacklevel=3)
+        return self.log
+
+    def power(self) -> dict[str, float]:
+        """Return energy and mean power over the run, from the machine's watts.
+
+        Returns
+        -------
+        dict
+            seconds, energy_j, mean_w, busy_core_s, busy_thread_s; energy and power are nan without watts.
+        """
+        seconds = self.duration_ns / 1e9
+        core_s, thread_s = self.core_busy_ns / 1e9, self.thread_busy_ns / 1e9
+        watts = self.machine.watts
+        energy = float("nan")
+        if watts is not None:
+            energy = watts.idle_w * seconds + watts.core_w * core_s + watts.thread_w * thread_s
+        return {
+            "seconds": seconds,
+            "energy_j": energy,
+            "mean_w": energy / seconds if seconds else float("nan"),
+            "busy_core_s": core_s,
+            "busy_thread_s": thread_s,
+        }
+
+    # ---- identity, saving --------------------------------------------------------------------------------------------
+
+    def digest(self) -> str:
+        """Return the SHA-256 of everything that was computed: equal runs have equal digests on every machine."""
+        digest = hashlib.sha256()
+        numbers = (self.seed, self.duration_ns, self.nr_events, self.core_busy_ns, self.thread_busy_ns, self.log_lost)
+        digest.update(np.array(numbers, "<i8").tobytes())
+        for name in _TABLES:
+            array = getattr(self, name)
+            if array is not None:
+                digest.update(name.encode())
+                digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+    def save(self, folder) -> pathlib.Path:
+        """Write the run into a folder: run.json and one parquet file a table. Returns the folder."""
+        import pandas as pd
+
+        folder = pathlib.Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in _TABLES:
+            array = getattr(self, name)
+            if array is None:
+                continue
+            if name == "buckets":
+                row, column = np.nonzero(array)
+                array = {"hist": row, "bucket": column, "count": array[row, column]}
+            else:
+                array = {column: array[column] for column in array.dtype.names}
+            pd.DataFrame(array).to_parquet(folder / f"{name}.parquet")
+        head = {name: getattr(self, name) for name in ("seed", "duration_ns", "nr_events", "core_busy_ns")}
+        head |= {"thread_busy_ns": self.thread_busy_ns, "log_kinds": list(self.log_kinds), "log_lost": self.log_lost}
+        head |= {name: to_json(getattr(self, name)) for name in ("machine", "kernel", "workload")}
+        text = json.dumps({"schedlab_run": _FORMAT, "digest": self.digest(), **head}, indent=1)
+        (folder / "run.json").write_text(text + "\n")
+        return folder
+
+    @classmethod
+    def load(cls, folder) -> Run:
+        """Read a run that `save` wrote.
+
+        Raises
+        ------
+        ValueError
+            When the folder holds no run, or one that was changed.
+        """
+        import pandas as pd
+
+        from .engine.record import NR_BUCKETS
+
+        folder = pathlib.Path(folder)
+        try:
+            head = json.loads((folder / "run.json").read_text())
+        except (OSError, ValueError) as error:
+            raise ValueError(f"folder={str(folder)!r}: no run.json of a saved run ({error})") from None
+        if head.pop("schedlab_run", None) != _FORMAT:
+            raise ValueError(f"folder={str(folder)!r}: run.json is not of format {_FORMAT}")
+        said = head.pop("digest")
+        head |= {name: from_json(head[name]) for name in ("machine", "kernel", "workload")}
+        head["log_kinds"] = tuple(head["log_kinds"])
+        tables = {}
+        for name in _TABLES:
+            path = folder / f"{name}.parquet"
+            tables[name] = pd.read_parquet(path).to_records(index=False) if path.exists() else None
+        flat = tables["buckets"]
+        tables["buckets"] = np.zeros((len(tables["hists"]), NR_BUCKETS), np.int64)
+        tables["buckets"][flat["hist"], flat["bucket"]] = flat["count"]
+        for name in ("groups", "task_table", "hists", "log"):
+            if tables[name] is not None:
+                tables[name] = np.array(tables[name].tolist(), [(n, "i8") for n in tables[name].dtype.names])
+        run = cls(**head, **tables)
+        if run.digest() != said:
+            raise ValueError(f"folder={str(folder)!r}: the tables do not match run.json (changed or damaged)")
+        return run
+
+    # ---- making and showing ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_state(cls, state, machine, kernel, workload, seed, log, log_kinds, log_lost) -> Run:
+        """Collect a Run from the engine's state; open intervals of running tasks are closed in the copy."""
+        now = int(state["sys_now"][0])
+        task_table = _task_table(state, len(workload.tasks), now)
+        open_cores = np.where(state["core_running"] > 0, now - state["core_since"], 0)
+        open_cpus = np.where(state["cpu_curr"] >= 0, now - state["cpu_busy_since"], 0)
+        nr_hists = len(state["hist_count"])
+        return cls(
+            machine=machine,
+            kernel=kernel,
+            workload=workload,
+            seed=seed,
+            duration_ns=now,
+            nr_events=int(state["sys_nr_events"][0]),
+            core_busy_ns=int((state["core_busy_ns"] + open_cores).sum()),
+            thread_busy_ns=int((state["cpu_busy_ns"] + open_cpus).sum()),
+            log_kinds=log_kinds,
+            log_lost=log_lost,
+            groups=_group_table(state, task_table),
+            task_table=task_table,
+            hists=state.arrays["hist"].copy(),
+            buckets=state["bucket_count"].reshape(nr_hists, -1).copy(),
+            log=log,
+        )
+
+    def __repr__(self):
+        return (
+            f"<Run {self.workload.name or 'workload'} on {self.machine.name}, kernel {self.kernel.asked}, "
+            f"{self.duration_ns / 1e9:g} s, seed {self.seed}, {self.nr_events} events>"
+        )
+
+    def _repr_html_(self):
+        rows = "".join(
+            f"<tr><td>{html.escape(path)}</td><td>{html.escape(text)}</td></tr>"
+            for path, text in self.throttling().items()
+        )
+        return f"<p>{html.escape(repr(self)[1:-1])}</p><table>{rows}</table>"
+
+
+def _task_table(state, nr_tasks, now):
+    names = (
+        "start_ns", "end_ns", "exec_ns", "user_ns", "kernel_ns", "wait_ns", "nr_switches", "nr_wakeups",
+        "nr_migrations", "nr_samples",
+    )  # fmt: skip
+    table = np.zeros(nr_tasks, [(name, "i8") for name in names])
+    task = state.arrays["task"][:nr_tasks]
+    for name in ("user_ns", "kernel_ns", "wait_ns", "nr_switches", "nr_wakeups", "nr_migrations", "nr_samples"):
+        table[name] = task[name]
+    table["start_ns"], table["end_ns"] = task["start"], task["end"]
+    table["exec_ns"] = state["se_sum_exec"][:nr_tasks]
+    running = [(cpu, t) for cpu, t in enumerate(state["cpu_curr"]) if t >= 0]
+    for cpu, t in running:
+        table["exec_ns"][t] += now - state["se_exec_start"][t]
+        mode = "kernel_ns" if task["mode"][t] else "user_ns"
+        table[mode][t] += now - state["cpu_mode_stamp"][cpu]
+    waiting = (state["se_on_rq"][:nr_tasks] != 0) & (state["se_delayed"][:nr_tasks] == 0)
+    waiting[[t for _, t in running]] = False
+    table["wait_ns"] += np.where(waiting, now - task["wait_since"], 0)
+    return table
+
+
+def _group_table(state, task_table):
+    names = (
+        "usage_ns", "user_ns", "system_ns", "nr_periods", "nr_throttled", "throttled_ns", "nr_bursts", "burst_ns",
+        "local_throttled_ns", "limited",
+    )  # fmt: skip
+    tg = state.arrays["tg"]
+    table = np.zeros(len(tg), [(name, "i8") for name in names])
+    for name in ("nr_periods", "nr_throttled", "throttled_ns", "nr_bursts", "burst_ns"):
+        table[name] = tg[name]
+    table["limited"] = tg["quota"] >= 0
+    np.add.at(table["local_throttled_ns"], state["rq_tg"], state["rq_throttled_self_ns"])
+    group = state["task_group"][: len(task_table)]
+    for name, column in (("usage_ns", "exec_ns"), ("user_ns", "user_ns"), ("system_ns", "kernel_ns")):
+        np.add.at(table[name], group, task_table[column])
+        for g in range(len(tg) - 1, 0, -1):  # children come after their parent
+            table[name][tg["parent"][g]] += table[name][g]
+    return table
