@@ -2,7 +2,8 @@
 
 numba keys its cache on the content of the file that defines a function, not on what that function calls: after an edit of
 a callee in another file the caller keeps running old machine code. The compiled entry points are therefore cached under a
-digest of all of schedlab's sources (and the numba version), taken before the first function is decorated.
+digest of all sources that compiled code can reach (and the numba version), taken before the first function is decorated.
+Compiled code reaches this file and the rooms in `COMPILED_ROOMS` alone: a test holds them to that.
 """
 
 from __future__ import annotations
@@ -25,11 +26,16 @@ DEBUG = os.environ.get("SCHEDLAB_DEBUG") == "1"
 _KEEP = 4  # cache folders of other digests that are kept, newest first
 
 
+#: Folders of the package whose functions are compiled; they import nothing of schedlab but each other and this file.
+COMPILED_ROOMS = ("engine", "hotplug")
+
+
 def sources_digest() -> str:
-    """SHA-256 over every Python source of the package, the numba version and the debug switch."""
+    """SHA-256 over every source that compiled code can reach, the numba version and the debug switch."""
     root = pathlib.Path(__file__).parent
     digest = hashlib.sha256(f"{numba.__version__} {sys.version_info[:2]} {DEBUG}".encode())
-    for path in sorted(root.rglob("*.py")):
+    paths = [root / "_jit.py", *(path for room in COMPILED_ROOMS for path in (root / room).rglob("*.py"))]
+    for path in sorted(paths):
         digest.update(str(path.relative_to(root)).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()

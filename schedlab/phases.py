@@ -10,6 +10,9 @@ from .units import NS_PER_US
 # whatever period is configured later (fact sheet C1).
 DEFAULT_PERIOD_NS = DEFAULT_PERIOD_US * NS_PER_US
 
+# Spawn keys are (number, purpose): 0 and 1 are a task's durations, 3 the lateness of a group's timer (lowering.py).
+_PHASE = 2
+
 # golden ratio - 1, in units of 2**-64
 _GOLDEN = 0x9E3779B97F4A7C15
 _WORD = (1 << 64) - 1
@@ -44,7 +47,7 @@ def phase_ns(kernel, seed: int, group_index: int, nr: int) -> int:
     group_index = _check.whole("group_index", group_index, 0, nr - 1)
     rule = kernel.timer_phase
     if rule == "random":
-        bits = np.random.SeedSequence(seed, spawn_key=(group_index, 1)).generate_state(1, np.uint64)
+        bits = np.random.SeedSequence(seed, spawn_key=(group_index, _PHASE)).generate_state(1, np.uint64)
         return int(bits[0]) * DEFAULT_PERIOD_NS >> 64
     if rule == "staggered":
         return group_index * DEFAULT_PERIOD_NS // nr
