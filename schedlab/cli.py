@@ -172,14 +172,13 @@ def gallery(out: Out = None):
 def _join_pairs(arguments: list[str]) -> list[str]:
     """Return the arguments with each ``-p NAME VALUE`` as ``-p NAME=VALUE``, since typer has no two-valued lists."""
     joined = []
-    rest = iter(arguments)
-    for argument in rest:
-        joined.append(argument)
-        if argument in ("-p", "--parameter"):
-            name = next(rest, None)
-            if name is not None:
-                value = None if "=" in name else next(rest, None)
-                joined.append(name if value is None else f"{name}={value}")
+    rest = list(arguments)
+    while rest:
+        joined.append(rest.pop(0))
+        if joined[-1] in ("-p", "--parameter") and rest:
+            joined.append(rest.pop(0))
+            if "=" not in joined[-1] and rest and not rest[0].startswith("--"):
+                joined[-1] += f"={rest.pop(0)}"
     return joined
 
 

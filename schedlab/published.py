@@ -13,8 +13,8 @@ import pandas as pd
 from ._resources import data_path
 from .tables import COMPARISON_COLUMNS, ROLES
 
-# The central part of the model's distribution of extremes in which a published extreme must lie.
-EXTREME_LEVEL = 0.95
+# A published extreme must lie in the central 95 % of the model's distribution of extremes: this share is cut at each end.
+EXTREME_TAIL = 0.025
 
 
 def names() -> list[str]:
@@ -96,7 +96,7 @@ def widen(
 
 
 def extreme_of(draws, count: int, which: str) -> tuple[float, float, float]:
-    """Return the mean and the central ``EXTREME_LEVEL`` interval of the extreme of ``count`` model draws.
+    """Return the mean and the central 95 % interval of the extreme of ``count`` model draws.
 
     The model's own draws stand for its distribution: the extreme of ``count`` draws with replacement.
 
@@ -116,8 +116,7 @@ def extreme_of(draws, count: int, which: str) -> tuple[float, float, float]:
     # P(largest of count <= i-th smallest of N) = (i / N) ** count
     reached = (np.arange(1, values.size + 1) / values.size) ** count
     mean = float(np.sum(values * np.diff(reached, prepend=0.0)))
-    tail = (1 - EXTREME_LEVEL) / 2
-    ends = [float(values[np.searchsorted(reached, share)]) for share in (tail, 1 - tail)]
+    ends = [float(values[np.searchsorted(reached, share)]) for share in (EXTREME_TAIL, 1 - EXTREME_TAIL)]
     low, high = sorted(sign * end for end in ends)
     return sign * mean, low, high
 

@@ -32,7 +32,7 @@ def _plain(cell):
     return cell
 
 
-def _to_csv(df, path: Path, index: bool) -> Path:
+def _to_csv(df, path: Path, index: bool) -> None:
     table = df.reset_index() if index else df
     table = table.rename(columns=_plain)
     for position, kind in enumerate(table.dtypes):
@@ -42,11 +42,10 @@ def _to_csv(df, path: Path, index: bool) -> Path:
     part = path.with_name(f".{path.name}.{os.getpid()}")
     table.to_csv(part, index=False, float_format=_FLOAT, lineterminator="\n", encoding="utf-8")
     os.replace(part, path)
-    return path
 
 
-def save_table(df, out, name: str) -> Path:
-    """Write a table to ``<out>/tables/<name>.csv`` and return that path.
+def save_table(df, out, name: str) -> None:
+    """Write a table to ``<out>/tables/<name>.csv``.
 
     Parameters
     ----------
@@ -64,11 +63,11 @@ def save_table(df, out, name: str) -> Path:
     """
     if not name or not all(c.isalnum() or c in "_-." for c in name) or name.startswith("."):
         raise ValueError(f"name={name!r}: a table's name has letters, digits, '_', '-' and '.' only")
-    return _to_csv(df, Path(out) / "tables" / f"{name}.csv", index=any(n is not None for n in df.index.names))
+    _to_csv(df, Path(out) / "tables" / f"{name}.csv", index=any(n is not None for n in df.index.names))
 
 
-def write_comparison(df, out) -> Path:
-    """Write ``<out>/comparison.csv``, one row a published quantity, and return that path.
+def write_comparison(df, out) -> None:
+    """Write ``<out>/comparison.csv``, one row a published quantity.
 
     Parameters
     ----------
@@ -90,4 +89,4 @@ def write_comparison(df, out) -> Path:
     twice = df["quantity"][df["quantity"].duplicated()]
     if len(twice):
         raise ValueError(f"quantity={twice.iloc[0]!r}: occurs twice")
-    return _to_csv(df, Path(out) / "comparison.csv", index=False)
+    _to_csv(df, Path(out) / "comparison.csv", index=False)

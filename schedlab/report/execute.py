@@ -1,5 +1,6 @@
 """One notebook through papermill: in this very Python, with an environment that makes figures repeatable."""
 
+import functools
 import os
 import sys
 import threading
@@ -56,6 +57,7 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, **fixed}
 
 
+@functools.cache
 def _register_engine():
     """Make papermill's engine "schedlab" and return its name."""
     from jupyter_client import AsyncKernelManager
@@ -70,20 +72,24 @@ def _register_engine():
             command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"]
             return KernelSpec(argv=command, display_name="schedlab", language="python")
 
+    class Manager(AsyncKernelManager):
+        kernels = None
+
+        async def start_kernel(self, **kwargs):
+            await super().start_kernel(**kwargs)
+            try:
+                self.kernels.add(self)
+            except Stopped:
+                await self.shutdown_kernel(now=True)
+                raise
+
     class Client(PapermillNotebookClient):
         kernels = None
 
         def create_kernel_manager(self):
-            self.km = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=ThisPython())
+            self.km = Manager(kernel_name="python3", kernel_spec_manager=ThisPython())
+            self.km.kernels = self.kernels
             return self.km
-
-        async def async_start_new_kernel(self, **kwargs):
-            await super().async_start_new_kernel(**kwargs)
-            try:
-                self.kernels.add(self.km)
-            except Stopped:
-                await self.km.shutdown_kernel(now=True)
-                raise
 
     class Engine(NBClientEngine):
         @classmethod

@@ -19,7 +19,7 @@ def _environment():
 
 
 def _render(template: str, **values) -> str:
-    from markupsafe import Markup
+    from markupsafe import Markup  # jinja2 stands on it
 
     style = Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8"))
     return _environment().get_template(template).render(style=style, **values)
@@ -39,7 +39,7 @@ def write_page(study: Study, notebook, made: dict, path: Path) -> None:
     path
         The file to write.
     """
-    from markupsafe import Markup
+    from markupsafe import Markup  # jinja2 stands on it
     from nbconvert import HTMLExporter
     from pygments.formatters import HtmlFormatter
 

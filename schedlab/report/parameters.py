@@ -59,7 +59,7 @@ def _int(given):
     try:
         number = Decimal(str(given).replace("_", ""))
         # the bound comes first: int(Decimal("1e999999999")) would not end
-        if not number.is_finite() or abs(number) >= 2**63 or number != number.to_integral_value():
+        if not number.is_finite() or not -(2**63) <= number < 2**63 or number != number.to_integral_value():
             raise ValueError(rule)
     except InvalidOperation:
         raise ValueError(rule) from None
