@@ -1,0 +1,110 @@
+"""The walks over a task's ancestors: enqueue, dequeue, the weight and the slice of group entities."""
+
+from .state import MIN_SHARES, CfsRq, Entity, Flag, TaskRecord, path_up
+
+
+def enqueue_task(m, task: TaskRecord, flags: Flag):
+    """Queue a task, and those of its ancestors that were not queued; cf. enqueue_task_fair().
+
+    The walk ends at a throttled queue: what is above does not see the task.
+    """
+    path = path_up(task.entity)
+    while path and not path[0].on_rq:
+        se = path.pop(0)
+        set_slice(m, se)
+        m.policy.enqueue_entity(m, se.cfs_rq, se, flags)
+        if se.cfs_rq.throttled:
+            return
+        flags = Flag.WAKEUP
+    if path and path[0].sched_delayed:
+        m.policy.requeue_delayed(m, path[0])
+    update_ancestors(m, path)
+
+
+def wake_delayed(m, task: TaskRecord):
+    """A task wakes that is still queued: it need not be enqueued; cf. enqueue_task_fair() with ENQUEUE_DELAYED."""
+    m.policy.requeue_delayed(m, task.entity)
+
+
+def dequeue_task(m, task: TaskRecord, flags: Flag):
+    """Take a task off its queue (or leave it there delayed); cf. dequeue_task_fair()."""
+    dequeue_entities(m, task.entity, flags)
+
+
+def dequeue_entities(m, se: Entity, flags: Flag):
+    """Dequeue an entity, and those of its ancestors that thereby become empty; cf. dequeue_entities(), v6.12.
+
+    Where an ancestor is delayed instead of dequeued, the rest of the walk begins with itself.
+    """
+    sleeps = Flag.SLEEP in flags
+    path = path_up(se)
+    while path:
+        q = path[0].cfs_rq
+        if not m.policy.dequeue_entity(m, q, path[0], flags):
+            if path[0].my_q is None:
+                return
+            break
+        path.pop(0)
+        if q.throttled:
+            return
+        if q.nr_queued:
+            if path and sleeps and not q.throttle_count:
+                m.policy.bias_next(path[0])
+            break
+        flags = (flags | Flag.SLEEP) & ~(Flag.DELAYED | Flag.SPECIAL)
+    update_ancestors(m, path)
+
+
+def update_ancestors(m, path: list[Entity]):
+    """Weights and slices of the ancestors that were queued already, up to a throttled queue."""
+    for se in path:
+        update_cfs_group(m, se)
+        set_slice(m, se)
+        if se.cfs_rq.throttled:
+            return
+
+
+def set_slice(m, se: Entity):
+    """A group entity asks for the shortest slice queued below it (6.12); cf. cfs_rq_min_slice()."""
+    if se.my_q is None or not m.kernel.custom_slice:
+        return
+    slices = [child.slice for child in se.my_q.queued()]
+    if slices:
+        se.slice = min(slices)
+        se.custom_slice = True
+
+
+def group_weight(q: CfsRq) -> int:
+    """Return the weight of a group's entity: its part of the shares by load; cf. calc_group_shares().
+
+    The load is the sum of weights queued now, in place of PELT's averages (docs/model.md).
+    """
+    total = sum(other.load for other in q.group.cfs_rqs)
+    return min(max(q.group.shares * q.load // total, MIN_SHARES), q.group.shares)
+
+
+def update_cfs_group(m, se: Entity):
+    """Recompute the weight of a group's entity; cf. update_cfs_group().
+
+    A queue without weight keeps what it had, and with EEVDF one in a throttled hierarchy too.
+    """
+    q = se.my_q
+    if q is None or not q.load:
+        return
+    if m.kernel.policy == "eevdf" and q.throttle_count:
+        return
+    weight = group_weight(q)
+    if weight != se.weight:
+        m.policy.reweight(m, se.cfs_rq, se, weight)
+
+
+def entity_queued(m, q: CfsRq, se: Entity):
+    """Note a task in the list of its CPU; cf. account_entity_enqueue()."""
+    if se.task is not None:
+        m.cpus[q.cpu].tasks.insert(0, se.task)
+
+
+def entity_dequeued(m, q: CfsRq, se: Entity):
+    """Take a task out of the list of its CPU; cf. account_entity_dequeue()."""
+    if se.task is not None:
+        m.cpus[q.cpu].tasks.remove(se.task)

@@ -1,0 +1,176 @@
+"""The whole model: its state from the three nouns, and the loop over events."""
+
+from ..phases import group_phases
+from ..units import NS_PER_US, us
+from ..workload import SetAffinity, SetCpuMax
+from . import bandwidth, eevdf, fair61, placement, program, schedule, speed, throttle
+from .events import EventQueue, Source
+from .rng import RUN_LIKE, SLEEP_LIKE, Stream
+from .state import NICE_0_WEIGHT, NICE_WEIGHTS, Bandwidth, CfsRq, CpuRecord, Entity, GroupRecord, TaskRecord, TaskState
+
+
+class Model:
+    """One run of the model.
+
+    Attributes
+    ----------
+    now : int
+        Time in ns.
+    this_cpu : int or None
+        The CPU that executes the present event; None for a scenario event, which comes from outside.
+    events : list of (time_ns, kind, cpu, a, b)
+        The log.
+    """
+
+    def __init__(self, machine, kernel, workload, seed: int):
+        workload.check(kernel)
+        workload.check_machine(machine)
+        if kernel.timer_late_probability:
+            raise NotImplementedError("the reference has no late period timers")
+        self.machine, self.kernel, self.workload = machine, kernel, workload
+        self.policy = fair61 if kernel.policy == "cfs" else eevdf
+        self.now = 0
+        self.this_cpu: int | None = None
+        self.queue = EventQueue()
+        self.events: list[tuple[int, str, int, int, int]] = []
+        self.waiters: dict[str, list[TaskRecord]] = {}
+        self.posts: dict[str, list[int]] = {}
+        self.barriers: dict[str, list[TaskRecord]] = {}
+        self._set_tunables()
+        self.groups = self._make_groups()
+        self.cpus = [CpuRecord(c, self.groups[0].cfs_rqs[c]) for c in range(machine.nr_cpus)]
+        self.tasks = [self._make_task(index, spec, seed) for index, spec in enumerate(workload.tasks)]
+        self._set_limits(group_phases(kernel, workload, seed))
+        for index, event in enumerate(workload.events):
+            self.queue.set(Source.SCENARIO, index, event.at_ns)
+
+    def _set_tunables(self):
+        kernel = self.kernel
+        factor = kernel.scaling_factor(self.machine.nr_cpus)
+        self.base_slice = kernel.base_slice_ns * factor
+        self.latency = kernel.latency_ns * factor
+        self.min_granularity = kernel.min_granularity_ns * factor
+        self.wakeup_granularity = kernel.wakeup_granularity_ns * factor
+        self.bandwidth_slice = kernel.cfs_bandwidth_slice_us * NS_PER_US
+        self.wake_late = us(kernel.wake_late_us)
+
+    def _make_groups(self) -> list[GroupRecord]:
+        groups: dict[str, GroupRecord] = {}
+        for index, path in enumerate(self.workload.group_paths):
+            spec = self.workload.group_of.get(path)
+            parent = groups[spec.parent] if spec else None
+            # cpu.weight 100 is nice 0; rounded to the nearest
+            shares = (spec.weight * NICE_0_WEIGHT + 50) // 100 if spec else NICE_0_WEIGHT
+            period = spec.period_us * NS_PER_US if spec else 0
+            group = GroupRecord(index, path, parent, shares, Bandwidth(period))
+            for cpu in range(self.machine.nr_cpus):
+                group.cfs_rqs.append(self._make_queue(group, cpu))
+            if parent is not None:
+                parent.children.append(group)
+            groups[path] = group
+        return list(groups.values())
+
+    def _make_queue(self, group: GroupRecord, cpu: int) -> CfsRq:
+        if group.parent is None:
+            return CfsRq(group, cpu, None)
+        entity = Entity(weight=group.shares, cfs_rq=group.parent.cfs_rqs[cpu], slice=self.base_slice)
+        entity.my_q = CfsRq(group, cpu, entity)
+        return entity.my_q
+
+    def _make_task(self, index: int, spec, seed: int) -> TaskRecord:
+        group = next(g for g in self.groups if g.path == spec.group)
+        entity = Entity(weight=NICE_WEIGHTS[spec.nice + 20], slice=self.base_slice)
+        if spec.slice_us is not None:
+            entity.slice, entity.custom_slice = spec.slice_us * NS_PER_US, True
+        allowed = spec.cpus if spec.cpus is not None else tuple(range(self.machine.nr_cpus))
+        streams = tuple(Stream(seed, index, purpose) for purpose in (RUN_LIKE, SLEEP_LIKE))
+        task = TaskRecord(index, spec, group, entity, allowed, streams, program.new_frames(spec.program))
+        entity.task = task
+        entity.cfs_rq = group.cfs_rqs[0]
+        self.queue.set(Source.TASK, index, spec.start_ns)
+        return task
+
+    def _set_limits(self, phases: tuple[int, ...]):
+        self.this_cpu = 0
+        for group in self.groups[1:]:
+            spec = self.workload.group_of[group.path]
+            quota = None if spec.quota_us is None else spec.quota_us * NS_PER_US
+            period, burst = spec.period_us * NS_PER_US, spec.burst_us * NS_PER_US
+            bandwidth.write_first_limit(self, group, quota, period, burst, phases[group.index])
+
+    # ---- services ----------------------------------------------------------------------------------------------------
+
+    def log(self, kind: str, cpu: int, a: int, b: int):
+        """Append to the log."""
+        self.events.append((self.now, kind, cpu, a, b))
+
+    def next_tick(self, cpu: int) -> int:
+        """Return the time of the CPU's first tick after now."""
+        tick = self.kernel.tick_ns
+        offset = self.kernel.tick_offset_us * NS_PER_US
+        if self.kernel.skew_tick:
+            offset += cpu * tick // (2 * self.machine.nr_cpus)
+        return offset + ((self.now - offset) // tick + 1) * tick
+
+    def add_stall(self, cpu: int, cost: int):
+        """Delay what a CPU runs by the kernel's own work."""
+        speed.add_stall(self, self.cpus[cpu], cost)
+
+    # ---- the loop ----------------------------------------------------------------------------------------------------
+
+    def run(self, until: int):
+        """Run all events up to `until`, itself included."""
+        while (time_ns := self.queue.next_time()) is not None and time_ns <= until:
+            self.now, source, number = self.queue.pop()
+            self.this_cpu = None
+            self.dispatch(source, number)
+            self.reschedule()
+        self.now = until
+        for cpu in self.cpus:
+            speed.settle(self, cpu)
+
+    def dispatch(self, source: Source, number: int):
+        """Run one event."""
+        if source is Source.PERIOD:
+            bandwidth.run_period_timer(self, self.groups[number])
+        elif source is Source.SLACK:
+            bandwidth.run_slack_timer(self, self.groups[number])
+        elif source is Source.CSD:
+            throttle.serve_requests(self, number)
+        elif source is Source.RESCHED:
+            self.cpus[number].need_resched = True
+        elif source is Source.HRTICK:
+            schedule.hrtick(self, self.cpus[number])
+        elif source is Source.TICK:
+            schedule.tick(self, self.cpus[number])
+        elif source is Source.STEP:
+            program.end_step(self, self.cpus[number])
+        elif source is Source.TASK:
+            self.task_timer(self.tasks[number])
+        else:
+            self.scenario_event(self.workload.events[number])
+
+    def task_timer(self, task: TaskRecord):
+        """A task starts or its sleep ends."""
+        if task.state is TaskState.NEW:
+            placement.start_task(self, task)
+        else:
+            placement.end_sleep(self, task)
+
+    def scenario_event(self, event: SetCpuMax | SetAffinity):
+        """Something is done to the workload from outside."""
+        if isinstance(event, SetAffinity):
+            task = next(t for t in self.tasks if t.spec.name == event.task)
+            placement.set_allowed(self, task, event.cpus)
+            return
+        group = next(g for g in self.groups if g.path == event.group)
+        b = group.bandwidth
+        quota = None if event.quota_us is None else event.quota_us * NS_PER_US
+        period = b.period if event.period_us is None else event.period_us * NS_PER_US
+        burst = b.burst if event.burst_us is None else event.burst_us * NS_PER_US
+        bandwidth.write_limit(self, group, quota, period, burst)
+
+    def reschedule(self):
+        """Let every CPU that was asked to reschedule do so, lowest number first."""
+        while asked := [cpu for cpu in self.cpus if cpu.need_resched]:
+            schedule.schedule(self, asked[0])

@@ -1,0 +1,157 @@
+"""Which CPU a task goes to: at a fork, at a wake-up, when a CPU has nothing to do, and when its affinity changes."""
+
+from . import hierarchy, schedule, speed
+from .events import Source
+from .resched import resched_curr
+from .state import CpuRecord, Flag, TaskRecord, TaskState
+
+
+def is_idle(cpu: CpuRecord) -> bool:
+    """Whether the CPU runs nothing and has nothing runnable (throttled groups aside)."""
+    return cpu.curr is None and cpu.root.h_nr_runnable == 0
+
+
+def cyclic(m, cpu: int) -> list[int]:
+    """Return all CPU numbers, from the one after `cpu` round to `cpu` itself."""
+    n = m.machine.nr_cpus
+    return [(cpu + 1 + k) % n for k in range(n)]
+
+
+# ---- choosing a CPU --------------------------------------------------------------------------------------------------
+
+
+def select_fork(m, task: TaskRecord) -> int:
+    """An idle CPU on the least busy core, or else the CPU with the fewest runnable tasks."""
+    idle = [c for c in task.allowed if is_idle(m.cpus[c])]
+    if idle:
+        return min(idle, key=lambda c: (busy_threads(m, c), c))
+    return min(task.allowed, key=lambda c: (m.cpus[c].root.h_nr_runnable, c))
+
+
+def busy_threads(m, cpu: int) -> int:
+    """Return how many threads of that CPU's core run a task."""
+    return sum(m.cpus[c].curr is not None for c in m.machine.siblings(cpu))
+
+
+def select_wake(m, task: TaskRecord) -> int:
+    """The previous CPU if idle, an idle core, an idle CPU of the same LLC, the previous CPU, or as at a fork."""
+    prev = task.cpu
+    llc_of = m.machine.llc_of
+    if prev in task.allowed and is_idle(m.cpus[prev]):
+        return prev
+    near = [c for c in cyclic(m, prev) if c in task.allowed and llc_of[c] == llc_of[prev] and is_idle(m.cpus[c])]
+    on_idle_cores = [c for c in near if all(is_idle(m.cpus[s]) for s in m.machine.siblings(c))]
+    if on_idle_cores or near:
+        return (on_idle_cores or near)[0]
+    return prev if prev in task.allowed else select_fork(m, task)
+
+
+# ---- start and wake-up -----------------------------------------------------------------------------------------------
+
+
+def set_cpu(m, task: TaskRecord, cpu: int):
+    """Note the task's CPU and queue; cf. set_task_cpu()."""
+    if task.state is not TaskState.NEW and cpu != task.cpu:
+        task.nr_migrations += 1
+        m.log("migrate", cpu, task.index, task.cpu)
+    task.cpu = cpu
+    task.entity.cfs_rq = task.group.cfs_rqs[cpu]
+
+
+def start_task(m, task: TaskRecord):
+    """Fork a task; cf. wake_up_new_task()."""
+    cpu = select_fork(m, task)
+    set_cpu(m, task, cpu)
+    m.this_cpu = cpu
+    task.state = TaskState.RUNNABLE
+    m.log("start", cpu, task.index, 0)
+    task.waits_since = m.now
+    hierarchy.enqueue_task(m, task, m.policy.start_task(m, task))
+    schedule.after_enqueue(m, task)
+
+
+def wake_task(m, task: TaskRecord):
+    """Wake a blocked task; cf. try_to_wake_up()."""
+    task.state = TaskState.RUNNABLE
+    task.nr_wakeups += 1
+    task.waits_since = m.now
+    if task.entity.on_rq:
+        # still on its way to be dequeued, or delayed: it stays where it is
+        m.log("wake", task.cpu, task.index, 0)
+        if task.entity.sched_delayed:
+            hierarchy.wake_delayed(m, task)
+            schedule.after_enqueue(m, task)
+        return
+    cpu = select_wake(m, task)
+    flags = Flag.WAKEUP
+    if cpu != task.cpu:
+        m.policy.leave_cpu(m, task)
+        flags |= Flag.MIGRATED
+    set_cpu(m, task, cpu)
+    m.log("wake", cpu, task.index, 0)
+    hierarchy.enqueue_task(m, task, flags)
+    schedule.after_enqueue(m, task)
+
+
+def end_sleep(m, task: TaskRecord):
+    """The timer of a sleeping task: it fires on the task's last CPU."""
+    m.this_cpu = task.cpu
+    wake_task(m, task)
+
+
+# ---- pull ------------------------------------------------------------------------------------------------------------
+
+
+def pull(m, cpu: CpuRecord) -> bool:
+    """A CPU that is about to idle takes a task from another; cf. newidle_balance(). Returns whether it did."""
+    order = [c for c in cyclic(m, cpu.number) if c != cpu.number]
+    near = [c for c in order if m.machine.llc_of[c] == m.machine.llc_of[cpu.number]]
+    for number in near + [c for c in order if c not in near]:
+        source = m.cpus[number]
+        if source.root.h_nr_runnable < 2:
+            continue
+        for task in reversed(source.tasks):
+            if may_pull(source, cpu, task):
+                move_queued(m, task, cpu.number)
+                return True
+    return False
+
+
+def may_pull(source: CpuRecord, cpu: CpuRecord, task: TaskRecord) -> bool:
+    """Whether the task may go from one CPU to the other; cf. can_migrate_task()."""
+    if cpu.number not in task.allowed or source.curr is task or task.entity.sched_delayed:
+        return False
+    return not any(task.group.cfs_rqs[c].throttle_count for c in (source.number, cpu.number))
+
+
+def move_queued(m, task: TaskRecord, cpu: int):
+    """Take a queued task to another CPU."""
+    hierarchy.dequeue_task(m, task, Flag.NONE)
+    set_cpu(m, task, cpu)
+    hierarchy.enqueue_task(m, task, Flag.NONE)
+
+
+# ---- affinity --------------------------------------------------------------------------------------------------------
+
+
+def set_allowed(m, task: TaskRecord, cpus: tuple[int, ...]):
+    """Change the CPUs that a task may use, and move it at once where it is queued on another.
+
+    One that is blocked but still queued, delayed, is dequeued for good: it finds its CPU when it wakes.
+    """
+    task.allowed = cpus
+    if task.cpu in cpus or not task.entity.on_rq:
+        return
+    if task.entity.sched_delayed:
+        hierarchy.dequeue_task(m, task, Flag.SLEEP | Flag.DELAYED)
+        return
+    source = m.cpus[task.cpu]
+    if source.curr is task:
+        schedule.put_prev_all(m, task)
+        speed.set_running(m, source, None)
+        m.queue.cancel(Source.HRTICK, source.number)
+        source.left = task
+        resched_curr(m, source.number)
+    move_queued(m, task, select_fork(m, task))
+    task.waits_since = m.now
+    schedule.after_enqueue(m, task)

@@ -1,0 +1,250 @@
+"""The steps of a task's program."""
+
+from ..steps import (
+    ALL,
+    Affinity,
+    Barrier,
+    KernelSection,
+    Mark,
+    Repeat,
+    Run,
+    Sample,
+    Sleep,
+    Spin,
+    Step,
+    Timer,
+    Wait,
+    Wake,
+    Yield,
+)
+from . import placement, speed
+from .events import Source
+from .rng import RUN_LIKE, SLEEP_LIKE
+from .state import TaskRecord, TaskState
+
+# far more steps at one instant than any sensible program has
+MAX_INSTANT_STEPS = 1_000_000
+
+
+def new_frames(steps: tuple[Step, ...]) -> list:
+    """Return the loop stack of a program at its beginning: lists of [steps, place, rounds still to do or None]."""
+    return [[steps, 0, 1]]
+
+
+def next_step(frames: list) -> Step | None:
+    """Return the next step that is not a loop, None at the end of the program."""
+    while frames:
+        frame = frames[-1]
+        steps, place, rounds = frame
+        if place < len(steps):
+            frame[1] += 1
+            if not isinstance(steps[place], Repeat):
+                return steps[place]
+            frames.append([steps[place].steps, 0, steps[place].times])
+        elif rounds is None or rounds > 1:
+            frame[1] = 0
+            frame[2] = None if rounds is None else rounds - 1
+        else:
+            frames.pop()
+    return None
+
+
+def draw(task: TaskRecord, duration, purpose: int) -> int:
+    """Return the duration of a step in ns; a constant draws nothing."""
+    return duration.draw(task.streams[purpose].draw()) if duration.is_random else duration.low_ns
+
+
+# ---- running ---------------------------------------------------------------------------------------------------------
+
+
+def end_step(m, cpu):
+    """The running task's step has ended."""
+    m.this_cpu = cpu.number
+    task = cpu.curr
+    speed.settle(m, cpu)
+    task.work, task.spin_until = 0, None
+    run_program(m, task)
+
+
+def run_program(m, task: TaskRecord):
+    """Do steps of the running task until one takes time, or the task blocks, yields or exits."""
+    task.fetch = False
+    for _ in range(MAX_INSTANT_STEPS):
+        if task.batch:
+            goes_on = wake_one(m, task)
+        else:
+            step = next_step(task.frames)
+            if step is None:
+                exit_task(m, task)
+                return
+            goes_on = DO[type(step)](m, task, step)
+        if not goes_on:
+            return
+    raise RuntimeError(f"task {task.spec.name}: a million steps at {m.now} ns")
+
+
+def block(m, task: TaskRecord):
+    """The running task blocks; `__schedule` will dequeue it."""
+    task.state = TaskState.BLOCKED
+    m.log("block", task.cpu, task.index, 0)
+    give_up_cpu(m, task)
+
+
+def exit_task(m, task: TaskRecord):
+    """The running task has come to its end."""
+    task.state = TaskState.EXITED
+    task.end_ns = m.now
+    m.log("exit", task.cpu, task.index, 0)
+    give_up_cpu(m, task)
+
+
+def give_up_cpu(m, task: TaskRecord):
+    """The program goes on when the task next runs."""
+    task.fetch = True
+    m.cpus[task.cpu].need_resched = True
+    speed.arm_step(m, m.cpus[task.cpu])
+
+
+def begin_work(m, task: TaskRecord, ns: int, in_kernel: bool):
+    """The running task has work to do."""
+    task.work = ns * speed.PPM
+    task.in_kernel = in_kernel
+    speed.arm_step(m, m.cpus[task.cpu])
+
+
+# ---- one function a kind of step; each returns whether the program goes on at once -----------------------------------
+
+
+def do_run(m, task: TaskRecord, step: Run) -> bool:
+    """User work."""
+    begin_work(m, task, draw(task, step.duration, RUN_LIKE), in_kernel=False)
+    return False
+
+
+def do_kernel(m, task: TaskRecord, step: KernelSection) -> bool:
+    """Kernel work."""
+    begin_work(m, task, draw(task, step.duration, RUN_LIKE), in_kernel=True)
+    return False
+
+
+def do_spin(m, task: TaskRecord, step: Spin) -> bool:
+    """Look at the clock until the time has come."""
+    task.spin_until = m.now + draw(task, step.duration, RUN_LIKE)
+    begin_work(m, task, 0, in_kernel=False)
+    return False
+
+
+def do_sleep(m, task: TaskRecord, step: Sleep) -> bool:
+    """Block for a time."""
+    ns = draw(task, step.duration, SLEEP_LIKE)
+    m.queue.set(Source.TASK, task.index, m.now + ns + m.wake_late)
+    block(m, task)
+    return False
+
+
+def do_timer(m, task: TaskRecord, step: Timer) -> bool:
+    """Block until the task's next activation, unless it is past."""
+    activation = task.spec.start_ns + step.offset_ns + task.nr_activations * step.period_ns
+    task.nr_activations += 1
+    if activation <= m.now:
+        return True
+    m.queue.set(Source.TASK, task.index, activation + m.wake_late)
+    block(m, task)
+    return False
+
+
+def do_yield(m, task: TaskRecord, step: Yield) -> bool:
+    """sched_yield(): the program goes on when the task is picked again."""
+    m.policy.yield_task(m, task)
+    give_up_cpu(m, task)
+    return False
+
+
+def do_wait(m, task: TaskRecord, step: Wait) -> bool:
+    """Take a post, or block until woken."""
+    posts = m.posts.setdefault(step.name, [])
+    if posts:
+        task.stamp = posts.pop(0)
+        return True
+    waiters = m.waiters.setdefault(step.name, [])
+    waiters.insert(0 if step.order == "lifo" else len(waiters), task)
+    block(m, task)
+    return False
+
+
+def do_wake(m, task: TaskRecord, step: Wake) -> bool:
+    """Begin to wake waiters, or remember that nobody waited."""
+    waiters = m.waiters.setdefault(step.name, [])
+    if not waiters:
+        posts = m.posts.setdefault(step.name, [])
+        new = 1 if step.n == ALL else step.n
+        posts.extend([m.now] * min(new, max(0, step.keep - len(posts))))
+        return True
+    n = len(waiters) if step.n == ALL else min(step.n, len(waiters))
+    task.batch, task.batch_step, task.batch_began = waiters[:n], step, m.now
+    del waiters[:n]
+    return True
+
+
+def wake_one(m, task: TaskRecord) -> bool:
+    """Wake the next waiter of the batch; with a cost the waker then has kernel work to do."""
+    step = task.batch_step
+    waiter = task.batch.pop(0)
+    waiter.stamp = task.batch_began if step.n == ALL else m.now
+    placement.wake_task(m, waiter)
+    if not step.cost_ns:
+        return True
+    begin_work(m, task, step.cost_ns, in_kernel=True)
+    return False
+
+
+def do_barrier(m, task: TaskRecord, step: Barrier) -> bool:
+    """Block until n tasks have come; the last one wakes the others."""
+    arrived = m.barriers.setdefault(step.name, [])
+    if len(arrived) + 1 < step.n:
+        arrived.append(task)
+        block(m, task)
+        return False
+    m.barriers[step.name] = []
+    for waiter in arrived:
+        placement.wake_task(m, waiter)
+    return True
+
+
+def do_affinity(m, task: TaskRecord, step: Affinity) -> bool:
+    """Change the task's own CPUs; when it is moved the program goes on there."""
+    cpu = task.cpu
+    moves = cpu not in step.cpus
+    task.fetch = moves
+    placement.set_allowed(m, task, step.cpus)
+    return not moves
+
+
+def do_mark(m, task: TaskRecord, step: Mark) -> bool:
+    """Remember now."""
+    task.stamp = m.now
+    return True
+
+
+def do_sample(m, task: TaskRecord, step: Sample) -> bool:
+    """Record how long ago that was."""
+    value = m.now - task.stamp - step.offset_ns
+    task.samples.append(value)
+    m.log("sample", task.cpu, task.index, value)
+    return True
+
+
+DO = {
+    Run: do_run,
+    KernelSection: do_kernel,
+    Spin: do_spin,
+    Sleep: do_sleep,
+    Timer: do_timer,
+    Yield: do_yield,
+    Wait: do_wait,
+    Wake: do_wake,
+    Barrier: do_barrier,
+    Affinity: do_affinity,
+    Mark: do_mark,
+    Sample: do_sample,
+}

@@ -1,0 +1,73 @@
+"""What a run of the reference leaves."""
+
+from ..units import NS_PER_US
+
+
+class ReferenceRun:
+    """The event log, counters and times of a run.
+
+    Attributes
+    ----------
+    model : Model
+        The state at the end, for tests that look inside.
+    """
+
+    def __init__(self, model):
+        self.model = model
+
+    @property
+    def events(self) -> list[tuple[int, str, int, int, int]]:
+        """The log: (time_ns, kind, cpu, a, b), in the order in which things happened."""
+        return self.model.events
+
+    def cpu_stat(self) -> dict[str, dict]:
+        """Return the counters of cpu.stat by group path; times in us, rounded down."""
+        return {group.path: self._stat_of(group) for group in self.model.groups}
+
+    def _stat_of(self, group) -> dict:
+        b = group.bandwidth
+        below = group.subtree()
+        tasks = [task for task in self.model.tasks if task.group in below]
+        user, system = sum(t.user_ns for t in tasks), sum(t.kernel_ns for t in tasks)
+        return {
+            "usage_usec": (user + system) // NS_PER_US,
+            "user_usec": user // NS_PER_US,
+            "system_usec": system // NS_PER_US,
+            "nr_periods": b.nr_periods,
+            "nr_throttled": b.nr_throttled,
+            "throttled_usec": b.throttled_time // NS_PER_US,
+            "nr_bursts": b.nr_burst,
+            "burst_usec": b.burst_time // NS_PER_US,
+            "local_throttled_usec": sum(q.throttled_clock_self_time for q in group.cfs_rqs) // NS_PER_US,
+            "limited": b.quota is not None,
+        }
+
+    def tasks(self) -> list[dict]:
+        """Return what each task did; times in ns, end_ns -1 while it is still there."""
+        return [
+            {
+                "name": task.spec.name,
+                "group": task.group.path,
+                "start_ns": task.spec.start_ns,
+                "end_ns": task.end_ns,
+                "exec_ns": task.user_ns + task.kernel_ns,
+                "user_ns": task.user_ns,
+                "kernel_ns": task.kernel_ns,
+                "wait_ns": task.wait_ns,
+                "nr_switches": task.nr_switches,
+                "nr_wakeups": task.nr_wakeups,
+                "nr_migrations": task.nr_migrations,
+                "nr_samples": len(task.samples),
+            }
+            for task in self.model.tasks
+        ]
+
+    def balance(self, path: str) -> int:
+        """Return what the conservation law G1 leaves unexplained for a group, in ns: 0 when every ns is accounted for.
+
+        Everything that ever entered the pool was charged, dropped, or is still in the pool or on a CPU.
+        """
+        group = next(g for g in self.model.groups if g.path == path)
+        b = group.bandwidth
+        left = b.runtime + sum(q.runtime_remaining for q in group.cfs_rqs)
+        return b.refilled - b.dropped - b.charged - left

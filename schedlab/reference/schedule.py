@@ -1,0 +1,170 @@
+"""__schedule: pick the next task, put the previous one, and ticks."""
+
+from . import bandwidth, placement, program, speed
+from .events import Source
+from .hierarchy import dequeue_task
+from .resched import resched_curr
+from .state import CpuRecord, Flag, TaskRecord, TaskState, path_up
+
+MIN_HRTICK = 10_000
+
+
+def schedule(m, cpu: CpuRecord):
+    """Let the CPU run what it should; cf. __schedule()."""
+    m.this_cpu = cpu.number
+    m.queue.cancel(Source.HRTICK, cpu.number)
+    prev = cpu.curr
+    if prev is not None and prev.entity.on_rq and not prev.entity.sched_delayed:
+        deactivate(m, prev)
+    following = pick_next_task(m, cpu)
+    while following is None and placement.pull(m, cpu):
+        following = pick_next_task(m, cpu)
+    change_entities(m, cpu, prev, following)
+    cpu.need_resched = False
+    m.queue.cancel(Source.RESCHED, cpu.number)
+    switch(m, cpu, prev, following)
+    if following is not None:
+        arm_hrtick(m, following)
+        if following.fetch:
+            program.run_program(m, following)
+
+
+def deactivate(m, task: TaskRecord):
+    """Dequeue the previous task when it has blocked or exited."""
+    if task.state is TaskState.BLOCKED:
+        dequeue_task(m, task, Flag.SLEEP)
+    elif task.state is TaskState.EXITED:
+        dequeue_task(m, task, Flag.SLEEP | Flag.SPECIAL)
+
+
+def pick_next_task(m, cpu: CpuRecord) -> TaskRecord | None:
+    """Walk down from the root; cf. pick_task_fair(), and pick_next_task_fair(), v6.1.
+
+    The walk begins anew when a level was throttled or what was picked was a delayed entity. In v6.1 the CPU's task is
+    put before the new walk; here it stays where it is.
+    """
+    q = cpu.root
+    while cpu.root.nr_queued:
+        if q.curr is not None and q.curr.on_rq:
+            m.policy.update_curr(m, q)
+        if m.policy.pick_checks_runtime(q) and bandwidth.check_runtime(m, q):
+            q = cpu.root
+            continue
+        se = m.policy.pick_entity(m, q)
+        if se is None:
+            q = cpu.root
+        elif se.task is not None:
+            return se.task
+        else:
+            q = se.my_q
+    return None
+
+
+def change_entities(m, cpu: CpuRecord, prev: TaskRecord | None, following: TaskRecord | None):
+    """Put the entities of prev and set those of the next task, on the levels where they differ.
+
+    cf. the end of pick_next_task_fair(), and set_next_task_fair() where the CPU ran nothing
+    """
+    if prev is following:
+        return
+    if prev is None:
+        for se in reversed(path_up(following.entity)):
+            m.policy.set_next_entity(m, se.cfs_rq, se)
+            bandwidth.account(m, se.cfs_rq, 0)
+    elif following is None:
+        put_prev_all(m, prev)
+    else:
+        change_differing(m, prev.entity, following.entity)
+
+
+def put_prev_all(m, prev: TaskRecord):
+    """Put the task on every level; cf. put_prev_task_fair()."""
+    for se in path_up(prev.entity):
+        m.policy.put_prev_entity(m, se.cfs_rq, se)
+
+
+def change_differing(m, pse, se):
+    """Put and set upward, the deeper side first, until both are on one queue."""
+    while se.cfs_rq is not pse.cfs_rq:
+        depth, prev_depth = len(path_up(se)), len(path_up(pse))
+        if depth <= prev_depth:
+            m.policy.put_prev_entity(m, pse.cfs_rq, pse)
+            pse = pse.parent
+        if depth >= prev_depth:
+            m.policy.set_next_entity(m, se.cfs_rq, se)
+            se = se.parent
+    m.policy.put_prev_entity(m, pse.cfs_rq, pse)
+    m.policy.set_next_entity(m, se.cfs_rq, se)
+
+
+def switch(m, cpu: CpuRecord, prev: TaskRecord | None, following: TaskRecord | None):
+    """Change the task that the CPU runs; cf. context_switch()."""
+    if prev is following and cpu.left is None:
+        return
+    gone = prev if prev is not None else cpu.left
+    cpu.left = None
+    m.log("switch", cpu.number, number_of(gone), number_of(following))
+    if prev is not None and prev.state is TaskState.RUNNABLE:
+        prev.waits_since = m.now
+    speed.set_running(m, cpu, following)
+    if following is None:
+        m.queue.cancel(Source.TICK, cpu.number)
+        return
+    if m.queue.time_of(Source.TICK, cpu.number) is None:
+        m.queue.set(Source.TICK, cpu.number, m.next_tick(cpu.number))
+    cpu.tasks.remove(following)
+    cpu.tasks.insert(0, following)
+    following.nr_switches += 1
+    following.wait_ns += m.now - following.waits_since
+    speed.add_stall(m, cpu, m.kernel.costs.context_switch_ns)
+
+
+def number_of(task: TaskRecord | None) -> int:
+    """Return the number under which the log knows a task, -1 for none."""
+    return -1 if task is None else task.index
+
+
+# ---- after an enqueue ------------------------------------------------------------------------------------------------
+
+
+def after_enqueue(m, task: TaskRecord):
+    """Does the task preempt what its CPU runs? cf. wakeup_preempt(), hrtick_update()."""
+    cpu = m.cpus[task.cpu]
+    if cpu.curr is None:
+        resched_curr(m, cpu.number)
+    elif cpu.curr is not task:
+        arm_hrtick(m, cpu.curr)
+        m.policy.check_preempt(m, cpu.curr, task)
+
+
+# ---- ticks -----------------------------------------------------------------------------------------------------------
+
+
+def tick(m, cpu: CpuRecord):
+    """A periodic tick of a CPU that runs a task; cf. scheduler_tick(), task_tick_fair()."""
+    m.this_cpu = cpu.number
+    m.queue.set(Source.TICK, cpu.number, m.now + m.kernel.tick_ns)
+    speed.add_stall(m, cpu, m.kernel.costs.tick_ns)
+    tick_entities(m, cpu, from_hrtick=False)
+
+
+def hrtick(m, cpu: CpuRecord):
+    """The end of a slice by a timer of its own; cf. hrtick()."""
+    m.this_cpu = cpu.number
+    tick_entities(m, cpu, from_hrtick=True)
+
+
+def tick_entities(m, cpu: CpuRecord, from_hrtick: bool):
+    """Tick every level, leaf first."""
+    if cpu.curr is not None:
+        for se in path_up(cpu.curr.entity):
+            m.policy.entity_tick(m, se.cfs_rq, se, from_hrtick)
+
+
+def arm_hrtick(m, task: TaskRecord):
+    """Arm a timer for the end of the running task's slice; cf. hrtick_start_fair(), v6.12."""
+    if not m.kernel.hrtick or m.cpus[task.cpu].root.h_nr_queued < 2:
+        return
+    ran = task.entity.sum_exec - task.entity.prev_sum_exec
+    delay = max(MIN_HRTICK, m.policy.hrtick_slice(m, task) - ran)
+    m.queue.set(Source.HRTICK, task.cpu, m.now + delay)
