@@ -5,7 +5,7 @@ VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := $(VENV)/peers/.installed
-PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
+PIP   := $(BIN)/python -m pip --disable-pip-version-check -qq install --constraint constraints.txt
 
 # Python 3.11 up to the newest that the pinned numba supports, with what `python -m venv` needs.
 USABLE     := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
@@ -26,7 +26,7 @@ python:
 
 $(STAMP): pyproject.toml constraints.txt | python
 	@echo "Installing schedlab into $(VENV) (a few minutes the first time)" >&2
-	@$(BIN)/python -c '$(USABLE)' 2>/dev/null || $(FOUND) -m venv --clear $(VENV)
+	@{ $(BIN)/python -c '$(USABLE)' && $(BIN)/python -m pip --version; } >/dev/null 2>&1 || $(FOUND) -m venv --clear $(VENV)
 	@$(PIP) hatchling
 	@$(PIP) --no-build-isolation --editable '.[test]'
 	@touch $@
@@ -50,7 +50,7 @@ lab: $(STAMP)
 # SimSo insists on SimPy 2.3.1, which must not take the place of SimPy 4: it gets a folder of its own.
 $(PEERS): $(STAMP)
 	@$(PIP) --no-build-isolation --editable '.[peers]'
-	@$(BIN)/python -m pip --disable-pip-version-check --quiet install --no-deps --upgrade --target $(VENV)/peers simso==0.8.5 SimPy==2.3.1
+	@$(BIN)/python -m pip --disable-pip-version-check -qq install --no-deps --upgrade --target $(VENV)/peers simso==0.8.5 SimPy==2.3.1
 	@touch $@
 
 bench: $(STAMP)
@@ -61,8 +61,8 @@ bench-limit: $(STAMP)
 	@$(CC) -O3 -march=native -o benchmarks/limit benchmarks/limit.c
 	@$(BIN)/python benchmarks/limit.py
 
-gallery: $(STAMP)
-	@$(BIN)/python -m schedlab.figures.gallery
+gallery: report
+	@$(BIN)/schedlab gallery
 
 clean:
 	@rm -rf $(VENV) build dist benchmarks/limit

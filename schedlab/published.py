@@ -13,7 +13,7 @@ import pandas as pd
 from ._resources import data_path
 from .tables import COMPARISON_COLUMNS, ROLES
 
-# A published extreme must lie in the central 95 % of the model's distribution of extremes: this share is cut at each end.
+# A published extreme must lie in the central 95 % of the model's distribution of extremes: the share cut at each end.
 EXTREME_TAIL = 0.025
 
 
