@@ -14,7 +14,7 @@ FOUND       = $(shell for p in $(CANDIDATES); do "$$p" -c '$(USABLE)' 2>/dev/nul
 NO_PYTHON   = schedlab needs Python 3.11 to 3.14 with its venv module (tried: $(CANDIDATES)); name one with make PYTHON=/path/to/python
 
 PYTEST_WORKERS ?= auto
-TEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS)
+TEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadgroup
 
 .PHONY: setup report test test-all lint lab bench bench-limit gallery clean python
 
@@ -51,6 +51,7 @@ lab: $(STAMP)
 $(PEERS): $(STAMP)
 	@$(PIP) --no-build-isolation --editable '.[peers]'
 	@$(BIN)/python -m pip --disable-pip-version-check -qq install --no-deps --upgrade --target $(VENV)/peers simso==0.8.5 SimPy==2.3.1
+	@rm -rf $(@D)/simpy-*.dist-info
 	@touch $@
 
 bench: $(STAMP)

@@ -2,7 +2,9 @@
 
 import ast
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -56,6 +58,18 @@ def test_version_is_the_same_everywhere():
 
 def test_makefile_names_the_python_that_pyproject_requires():
     assert f"Python {PROJECT['requires-python'].removeprefix('>=')} " in (TOP / "Makefile").read_text()
+
+
+def test_make__unsupported_python_is_told_in_one_line(tmp_path):
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(TOP / name, tmp_path)
+    # as from a shell, also where the tests themselves were started by make
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"}
+    command = ["make", "setup", "PYTHON=/bin/false"]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=clean)
+    assert made.returncode != 0 and made.stdout == ""
+    assert made.stderr.count("\n") == 1 and "schedlab needs Python 3.11 to 3.14" in made.stderr
+    assert not (tmp_path / ".venv").exists()
 
 
 def test_wheel_ships_notebooks_and_data(tmp_path):

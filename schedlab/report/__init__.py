@@ -180,6 +180,7 @@ def report(
     if workers is not None and workers < 1:
         raise Refused(f"--workers {workers}: at least 1")
     jobs = plan(names, given, out, notebooks)
+    indexed = find_studies((), notebooks)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -193,7 +194,7 @@ def report(
     finally:
         from .pages import write_index
 
-        write_index(find_studies((), notebooks), out)
+        write_index(indexed, out)
     return [ended[job.study.name] for job in jobs]
 
 
