@@ -227,7 +227,7 @@ def _fill_machine(state, machine, kernel):
     nr_cpus, stride = machine.nr_cpus, machine.threads_per_core
     llcs = machine.llcs or (tuple(range(nr_cpus)),)
     cpu = state.arrays["cpu"]
-    for name in ("curr", "tasks_head", "tasks_tail", "csd_head", "csd_tail"):
+    for name in ("curr", "tasks_head", "tasks_tail", "csd_head", "csd_tail", "left"):
         cpu[name] = -1
     cpu["core"], cpu["llc"] = machine.core_of, machine.llc_of
     offset = kernel.tick_offset_us * NS_PER_US

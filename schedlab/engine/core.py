@@ -6,7 +6,7 @@ from schedlab._jit import internal
 from schedlab.engine.balance import allowed, move_task, newidle_balance, select_cpu_fork
 from schedlab.engine.cfs61 import clear_buddies, pick_next_entity_cfs, set_skip_buddy
 from schedlab.engine.eevdf import pick_eevdf, yield_eevdf
-from schedlab.engine.entity import SLEEP, SPECIAL, parent_entity, set_next_entity, tree_enqueue, update_curr
+from schedlab.engine.entity import DELAYED, SLEEP, SPECIAL, parent_entity, set_next_entity, tree_enqueue, update_curr
 from schedlab.engine.events import set_timer
 from schedlab.engine.group import dequeue_task, pick_next_entity
 from schedlab.engine.program import BLOCKS, MOVES, RUNS, YIELDS, advance
@@ -118,13 +118,16 @@ def context_switch(s, cpu, prev, task):
     """cf. context_switch(): the books of both tasks, the CPU's speed, and its tick."""
     now = s.sys_now[0]
     account_mode(s, cpu)
-    log_event(s, SWITCH, cpu, prev, task)
+    left = s.cpu_left[cpu]
+    log_event(s, SWITCH, cpu, prev if left < 0 else left, task)
+    s.cpu_left[cpu] = -1
     s.cpu_nr_switches[cpu] += 1
     if prev >= 0 and s.se_on_rq[prev] != 0 and s.se_delayed[prev] == 0:
         s.task_wait_since[prev] = now
     s.cpu_curr[cpu] = task
     if task < 0:
-        set_running(s, cpu, -1)
+        if prev >= 0:
+            set_running(s, cpu, -1)
         stop_tick(s, cpu)
     else:
         s.task_nr_switches[task] += 1
@@ -151,9 +154,10 @@ def schedule(s, cpu):
     task = pick_task_fair(s, cpu)
     while task < 0 and newidle_balance(s, cpu):
         task = pick_task_fair(s, cpu)
-    if task != prev:
+    if task != prev or s.cpu_left[cpu] >= 0:
         if prev < 0:
-            set_next_task(s, task)
+            if task >= 0:
+                set_next_task(s, task)
         elif task < 0:
             put_prev_task(s, prev)
         else:
@@ -213,8 +217,15 @@ def yield_task(s, cpu, task):
 
 @internal
 def move_running(s, cpu, task):
-    """cf. migration_cpu_stop(): a running task leaves a CPU that its affinity no longer holds."""
+    """cf. migration_cpu_stop(): a running task leaves a CPU that its affinity no longer holds.
+
+    It is put first, as the stopper's thread preempts it: only a queued task can be moved.
+    """
     account_mode(s, cpu)
+    put_prev_task(s, task)
+    s.cpu_curr[cpu] = -1
+    s.cpu_left[cpu] = task
+    set_running(s, cpu, -1)
     move_task(s, task, select_cpu_fork(s, task))
     s.task_wait_since[task] = s.sys_now[0]
     resched_curr(s, cpu)
@@ -226,7 +237,10 @@ def set_cpus_allowed(s, task, mask):
     """cf. set_cpus_allowed_ptr(): another affinity, from outside the task."""
     s.task_mask[task] = mask
     cpu = s.task_cpu[task]
-    if allowed(s, task, cpu) or s.se_on_rq[task] == 0 or s.se_delayed[task] != 0:
+    if allowed(s, task, cpu) or s.se_on_rq[task] == 0:
+        return
+    if s.se_delayed[task] != 0:  # blocked: it finds its CPU when it wakes
+        dequeue_task(s, task, SLEEP | DELAYED)
         return
     if s.cpu_curr[cpu] == task:
         sync_work(s, cpu)

@@ -42,7 +42,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     # one a CPU
     "cpu": (
         "curr", "need_resched", "core", "llc", "rate", "work_stamp", "mode_stamp", "tick_offset", "tasks_head",
-        "tasks_tail", "busy_ns", "busy_since", "csd_head", "csd_tail", "nr_switches", "hrtick_at",
+        "tasks_tail", "busy_ns", "busy_since", "csd_head", "csd_tail", "nr_switches", "hrtick_at", "left",
     ),
     "flag": ("idle", "overloaded"),                   # one a CPU, apart from cpu so that a scan stays in few lines
     "core": ("first", "nr", "running", "not_idle", "busy_ns", "since", "llc"),
