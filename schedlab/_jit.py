@@ -1,14 +1,16 @@
 """The one place that sets numba's options.
 
-numba keys its cache on the content of the file that defines a function, not on what that function calls: after an edit of
-a callee in another file the caller keeps running old machine code. The compiled entry points are therefore cached under a
-digest of all sources that compiled code can reach (and the numba version), taken before the first function is decorated.
-Compiled code reaches this file and the rooms in `COMPILED_ROOMS` alone: a test holds them to that.
+numba keys its cache on the content of the file that defines a function, not on what that function calls: after an
+edit of a callee in another file the caller keeps running old machine code. The compiled entry points are therefore
+cached under a digest of all sources that compiled code can reach (and the numba version), taken before the first
+function is decorated. Compiled code reaches this file and the rooms in `COMPILED_ROOMS` alone: a test holds them to
+that.
 
 numba by default links, optimises and emits each function together with all that it calls, so that a function six calls
-deep is optimised six times over. Here internal functions are only lowered to LLVM (`_Part`), and an entry point links the
-parts, optimises the whole once and emits it (`_Whole`): the engine compiles in about two fifths of the time. Like the State
-extension this rests on numba's low-level interfaces, which is why its minor version is pinned (`TESTED_NUMBA`).
+deep is optimised six times over. Here internal functions are only lowered to LLVM (`_Part`), and an entry point links
+the parts, optimises the whole once and emits it (`_Whole`): the engine compiles in about two fifths of the time. Like
+the State extension this rests on numba's low-level interfaces, which is why its minor version is pinned
+(`TESTED_NUMBA`).
 """
 
 from __future__ import annotations

@@ -16,6 +16,9 @@ from .serial import from_json, to_json
 PERCENTILES = (50, 75, 90, 95, 99, 99.5, 99.9)
 _FORMAT = 1
 _TABLES = ("groups", "task_table", "hists", "buckets", "log")
+_HEAD = (
+    "seed", "duration_ns", "nr_events", "core_busy_ns", "thread_busy_ns", "kinds", "log_kinds", "log_lost",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,6 +33,8 @@ class Run:
         Simulated time: the duration asked for, or until the last task exited.
     nr_events : int
         Events: popped entries of the event queue.
+    kinds : tuple of str
+        Names of the kinds of events, by number in `log`.
     log_kinds : tuple of str
         Kinds of events that were logged.
     log_lost : int
@@ -44,12 +49,14 @@ class Run:
     nr_events: int
     core_busy_ns: int
     thread_busy_ns: int
+    kinds: tuple[str, ...]
     log_kinds: tuple[str, ...]
     log_lost: int
     groups: np.ndarray = field(repr=False)
     task_table: np.ndarray = field(repr=False)
     hists: np.ndarray = field(repr=False)
     buckets: np.ndarray = field(repr=False)
+    bucket_edges: np.ndarray = field(repr=False)
     log: np.ndarray | None = field(repr=False)
 
     # ---- tables ------------------------------------------------------------------------------------------------------
@@ -98,7 +105,8 @@ class Run:
                 said[path] = "not limited"
                 continue
             said[path] = (
-                f"throttled in {row['nr_throttled']} of {row['nr_periods']} periods ({row['throttled_percent']:.0f} %), "
+                f"throttled in {row['nr_throttled']} of {row['nr_periods']} periods "
+                f"({row['throttled_percent']:.0f} %), "
                 f"{row['throttled_usec'] / 1000:.1f} ms summed over CPUs"
             )
         return said
@@ -160,8 +168,6 @@ class Run:
         float
             Middle of the bucket that holds it; nan without values.
         """
-        from .engine.record import bucket_bounds
-
         labels = (labels,) if isinstance(labels, str) else tuple(labels)
         offset = ("wakeup", "sample").index(kind)
         counts = sum(self.buckets[2 * self.workload.labels.index(label) + offset] for label in labels)
@@ -169,8 +175,8 @@ class Run:
         if total == 0:
             return float("nan")
         rank = max(1, -(-total * percentile // 100))
-        low, high = bucket_bounds(int(np.searchsorted(np.cumsum(counts), rank)))
-        return (low + high - 1) / 2
+        bucket = int(np.searchsorted(np.cumsum(counts), rank))
+        return float(self.bucket_edges[bucket] + self.bucket_edges[bucket + 1] - 1) / 2
 
     def events(self):
         """Return the event log: time_ns, kind, cpu, a, b.
@@ -182,23 +188,17 @@ class Run:
         """
         import pandas as pd
 
-        from .engine.record import KINDS
-
         log = self._need_log("events()")
-        kind = pd.Categorical.from_codes(log["kind"], KINDS)
-        return pd.DataFrame(
-            {"time_ns": log["time"], "kind": kind, "cpu": log["cpu"], "a": log["a"], "b": log["b"]}
-        )
+        kind = pd.Categorical.from_codes(log["kind"], self.kinds)
+        return pd.DataFrame({"time_ns": log["time"], "kind": kind, "cpu": log["cpu"], "a": log["a"], "b": log["b"]})
 
     def switches(self):
         """Return the context switches: time_ns, cpu, prev, next (names of tasks; "idle" for none)."""
         import pandas as pd
 
-        from .engine.record import SWITCH
-
         log = self._need_log("switches()", "switch")
-        log = log[log["kind"] == SWITCH]
-        names = np.array([*(task.name for task in self.workload.tasks), "idle"], dtype=object)
+        log = log[log["kind"] == self.kinds.index("switch")]
+        names = np.array([*(task.name for task in self.workload.tasks), "idle"], dtype=object)  # -1 is the last
         return pd.DataFrame(
             {"time_ns": log["time"], "cpu": log["cpu"], "prev": names[log["a"]], "next": names[log["b"]]}
         )
@@ -264,8 +264,8 @@ class Run:
             else:
                 array = {column: array[column] for column in array.dtype.names}
             pd.DataFrame(array).to_parquet(folder / f"{name}.parquet")
-        head = {name: getattr(self, name) for name in ("seed", "duration_ns", "nr_events", "core_busy_ns")}
-        head |= {"thread_busy_ns": self.thread_busy_ns, "log_kinds": list(self.log_kinds), "log_lost": self.log_lost}
+        np.savetxt(folder / "bucket_edges.csv", self.bucket_edges, fmt="%d")
+        head = {name: getattr(self, name) for name in _HEAD}
         head |= {name: to_json(getattr(self, name)) for name in ("machine", "kernel", "workload")}
         text = json.dumps({"schedlab_run": _FORMAT, "digest": self.digest(), **head}, indent=1)
         (folder / "run.json").write_text(text + "\n")
@@ -282,8 +282,6 @@ class Run:
         """
         import pandas as pd
 
-        from .engine.record import NR_BUCKETS
-
         folder = pathlib.Path(folder)
         try:
             head = json.loads((folder / "run.json").read_text())
@@ -293,13 +291,14 @@ class Run:
             raise ValueError(f"folder={str(folder)!r}: run.json is not of format {_FORMAT}")
         said = head.pop("digest")
         head |= {name: from_json(head[name]) for name in ("machine", "kernel", "workload")}
-        head["log_kinds"] = tuple(head["log_kinds"])
-        tables = {}
+        head["kinds"], head["log_kinds"] = tuple(head["kinds"]), tuple(head["log_kinds"])
+        edges = np.loadtxt(folder / "bucket_edges.csv", dtype=np.int64)
+        tables = {"bucket_edges": edges}
         for name in _TABLES:
             path = folder / f"{name}.parquet"
             tables[name] = pd.read_parquet(path).to_records(index=False) if path.exists() else None
         flat = tables["buckets"]
-        tables["buckets"] = np.zeros((len(tables["hists"]), NR_BUCKETS), np.int64)
+        tables["buckets"] = np.zeros((len(tables["hists"]), len(edges) - 1), np.int64)
         tables["buckets"][flat["hist"], flat["bucket"]] = flat["count"]
         for name in ("groups", "task_table", "hists", "log"):
             if tables[name] is not None:
@@ -312,7 +311,9 @@ class Run:
     # ---- making and showing ------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_state(cls, state, machine, kernel, workload, seed, log, log_kinds, log_lost) -> Run:
+    def from_state(
+        cls, state, machine, kernel, workload, seed, *, kinds, bucket_edges, log, log_kinds, log_lost
+    ) -> Run:
         """Collect a Run from the engine's state; open intervals of running tasks are closed in the copy."""
         now = int(state["sys_now"][0])
         task_table = _task_table(state, len(workload.tasks), now)
@@ -328,12 +329,14 @@ class Run:
             nr_events=int(state["sys_nr_events"][0]),
             core_busy_ns=int((state["core_busy_ns"] + open_cores).sum()),
             thread_busy_ns=int((state["cpu_busy_ns"] + open_cpus).sum()),
+            kinds=kinds,
             log_kinds=log_kinds,
             log_lost=log_lost,
             groups=_group_table(state, task_table),
             task_table=task_table,
             hists=state.arrays["hist"].copy(),
             buckets=state["bucket_count"].reshape(nr_hists, -1).copy(),
+            bucket_edges=bucket_edges,
             log=log,
         )
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 
-from . import durations, kernel, machine, steps, workload
+from . import steps
+from .durations import Duration
+from .kernel import Costs, Kernel
+from .machine import Machine, Watts
+from .workload import Group, SetAffinity, SetCpuMax, Task, Workload
 
-_TYPES = {
-    cls.__name__: cls
-    for module in (durations, kernel, machine, steps, workload)
-    for cls in vars(module).values()
-    if isinstance(cls, type) and dataclasses.is_dataclass(cls) and cls.__module__ == module.__name__
-}
+_STEPS = [cls for cls in vars(steps).values() if isinstance(cls, type) and issubclass(cls, steps.Step)]
+_NOUNS = [Duration, Costs, Kernel, Machine, Watts, Group, SetAffinity, SetCpuMax, Task, Workload]
+_TYPES = {cls.__name__: cls for cls in (*_NOUNS, *_STEPS)}
 
 
 def to_json(value):

@@ -98,7 +98,16 @@ class Simulation:
         if log is None and self.log_kinds:
             log = self.state.arrays["log"][:0].copy()
         return Run.from_state(
-            self.state, self.machine, self.kernel, self.workload, self.seed, log, self.log_kinds, self.log_lost
+            self.state,
+            self.machine,
+            self.kernel,
+            self.workload,
+            self.seed,
+            kinds=record.KINDS,
+            bucket_edges=record.bucket_edges(),
+            log=log,
+            log_kinds=self.log_kinds,
+            log_lost=self.log_lost,
         )
 
 
@@ -167,9 +176,7 @@ def simulate(
     if stop not in ("duration", "exit"):
         raise ValueError(f"stop={stop!r}: duration or exit")
     until_ns = _duration(duration)
-    sim = Simulation(
-        machine, kernel, workload, seed=seed, log=log, stop_on_exit=stop == "exit", log_limit=log_limit
-    )
+    sim = Simulation(machine, kernel, workload, seed=seed, log=log, stop_on_exit=stop == "exit", log_limit=log_limit)
     while not sim.advance(until_ns):
         if progress is not None:
             progress(sim.now, until_ns)

@@ -29,7 +29,7 @@ def set_task_cpu(s, task, cpu):
 
 @internal
 def select_cpu_fork(s, task):
-    """cf. find_idlest_cpu(): an idle CPU of the core with the fewest CPUs in use, else the CPU with the fewest tasks."""
+    """cf. find_idlest_cpu(): an idle CPU of the core with the fewest in use, else the CPU with the fewest tasks."""
     best = -1
     best_rank = 0
     for cpu in range(s.sys_nr_cpus[0]):
@@ -47,7 +47,7 @@ def select_cpu_fork(s, task):
 
 @internal
 def select_cpu_wake(s, task):
-    """cf. select_idle_sibling(): the last CPU if idle, else an idle core, else an idle CPU of its LLC, else the last."""
+    """cf. select_idle_sibling(): the last CPU if idle, else an idle core, an idle CPU of its LLC, or the last."""
     prev = s.task_cpu[task]
     here = allowed(s, task, prev)
     if here and s.flag_idle[prev] != 0:

@@ -1,7 +1,7 @@
 """The event queue: one slot a source, a 16-ary tree of minima over (time, source).
 
-The key packs time and source, so the order is total: equal times are served in the order of the sources, which the lowering
-numbers by priority (docs/model.md, "Time and order"). Handlers set their slot again; nothing is ever pushed twice.
+The key packs time and source, so the order is total: equal times are served in the order of the sources, which the
+lowering numbers by priority (docs/model.md, "Time and order"). Handlers set their slot again; nothing is pushed twice.
 """
 
 from __future__ import annotations

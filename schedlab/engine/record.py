@@ -5,6 +5,8 @@ Histograms are log-linear: exact below 128 ns, above that 64 buckets an octave (
 
 from __future__ import annotations
 
+import numpy as np
+
 from schedlab._jit import internal
 
 SWITCH, WAKE, BLOCK, EXIT, START, MIGRATE, THROTTLE, UNTHROTTLE, PERIOD, SLACK, SAMPLE = range(11)
@@ -58,10 +60,8 @@ def observe(s, hist, value):
     s.bucket_count[hist * NR_BUCKETS + bucket_of(value)] += 1
 
 
-def bucket_bounds(bucket: int) -> tuple[int, int]:
-    """Lowest value of a bucket, and of the next, in ns."""
-    if bucket < (1 << (SUB_BITS + 1)):
-        return bucket, bucket + 1
-    octave = (bucket >> SUB_BITS) - 1
-    low = (bucket - (octave << SUB_BITS)) << octave
-    return low, low + (1 << octave)
+def bucket_edges() -> np.ndarray:
+    """Lowest value of each bucket in ns, and one past the last bucket."""
+    bucket = np.arange(NR_BUCKETS + 1, dtype=np.int64)
+    octave = np.maximum((bucket >> SUB_BITS) - 1, 0)
+    return (bucket - (octave << SUB_BITS)) << octave

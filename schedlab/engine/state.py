@@ -1,9 +1,9 @@
 """The engine's state: one table of fields, records in numpy, one opaque pointer in compiled code.
 
-`FIELDS` names the fields of each record; everything else follows from it. `State` owns one structured array a record and a
-header of (base address, length) pairs. In compiled code `as_state(address)` gives a value with one attribute for each field:
-`s.se_vruntime[e]` is a single load or store. Passing many arrays by value instead costs minutes of compilation and two
-orders of magnitude at run time (numba copies 7 words an array at every call that is not inlined).
+`FIELDS` names the fields of each record; everything else follows from it. `State` owns one structured array a record
+and a header of (base address, length) pairs. In compiled code `as_state(address)` gives a value with one attribute for
+each field: `s.se_vruntime[e]` is a single load or store. Passing many arrays by value instead costs minutes of
+compilation and two orders of magnitude at run time (numba copies 7 words an array at every call that is not inlined).
 
 Arrays must not move while compiled code runs; nothing in the engine grows them.
 """
@@ -34,7 +34,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "switch_ns", "ipi_ns", "tick_cost_ns", "period_cost_ns", "wake_late_ns", "late_ns", "late_below",
         "src_slack", "src_csd", "src_ipi", "src_hrtick", "src_tick", "src_cpu", "src_task", "src_ctrl", "nr_levels",
         "resched_n", "resched_min", "period_running", "nr_overloaded", "next_ctrl",
-        "mask_words", "log_n", "log_cap", "log_high", "log_mask", "log_dropped", "error", "error_a", "error_b", "stop_on_exit",
+        "mask_words", "log_n", "log_cap", "log_high", "log_mask", "log_dropped", "error", "error_a", "error_b",
+        "stop_on_exit",
     ),
     # event queue: `key` of every source, then of the inner levels of the 16-ary tree of minima
     "ev": ("key",),
@@ -72,9 +73,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
     ),
     # one a (group, CPU) pair: cfs_rq of group g on CPU c is g * nr_cpus + c; group 0 is the root
     "rq": (
-        "nr", "h_nr", "h_nr_runnable", "load", "min_vruntime", "sum_vw", "sum_w", "curr", "root", "next", "last", "skip",
-        "cpu", "tg", "runtime_enabled", "runtime_remaining", "throttled", "throttle_count", "thr_next", "thr_prev",
-        "on_csd", "csd_next", "throttled_clock", "throttled_clock_self", "throttled_self_ns", "expires_seq",
+        "nr", "h_nr", "h_nr_runnable", "load", "min_vruntime", "sum_vw", "sum_w", "curr", "root", "next", "last",
+        "skip", "cpu", "tg", "runtime_enabled", "runtime_remaining", "throttled", "throttle_count", "thr_next",
+        "thr_prev", "on_csd", "csd_next", "throttled_clock", "throttled_clock_self", "throttled_self_ns", "expires_seq",
     ),
     # one a group
     "tg": (
