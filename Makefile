@@ -59,11 +59,10 @@ bench: $(STAMP)
 	@PYTHONPATH=$(VENV)/peers $(BIN)/schedlab bench
 
 bench-limit: $(STAMP)
-	@$(CC) -O3 -march=native -o benchmarks/limit benchmarks/limit.c
-	@$(BIN)/python benchmarks/limit.py
+	@CC="$(CC)" $(BIN)/python benchmarks/limit.py
 
 gallery: report
 	@$(BIN)/schedlab gallery
 
 clean:
-	@rm -rf $(VENV) build dist benchmarks/limit
+	@rm -rf $(VENV) build dist
