@@ -16,11 +16,17 @@ def set_need_resched(s, cpu):
 
 @internal
 def resched_curr(s, cpu):
-    """cf. resched_curr(): flag the CPU; another CPU learns of it by an interrupt that takes `ipi_ns`."""
-    if s.cpu_need_resched[cpu] != 0:
+    """cf. resched_curr(): flag the CPU; another CPU learns of it by an interrupt that takes `ipi_ns`.
+
+    A CPU that flags itself does not wait for an interrupt that is on its way: it blocks, or leaves its tick, at once.
+    """
+    flag = s.cpu_need_resched[cpu]
+    if flag == 2:
         return
-    s.cpu_need_resched[cpu] = 1
     if cpu != s.sys_this_cpu[0] and s.sys_ipi_ns[0] > 0:
+        if flag != 0:
+            return
+        s.cpu_need_resched[cpu] = 1
         source = s.sys_src_ipi[0] + cpu
         if not is_armed(s, source):
             set_timer(s, source, s.sys_now[0] + s.sys_ipi_ns[0])
