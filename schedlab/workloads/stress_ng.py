@@ -9,12 +9,13 @@ from ..units import NS_PER_S
 from ..workload import Group, Task, Workload
 from ._groups import place, prefixed
 
-# Operations a second of a worker at speed 1. CALIBRATED on the published runs of one cgroup (fact sheet C4): 32 workers
-# of ceil(50000/32) = 1563 operations each, of which the quota lets them run one half, four to a core, where a thread of
-# power-8core-smt8 has 0.45 of its speed alone. The job takes 27.6 s. With even shares of the quota every worker would end
-# at the same time; as CPUs fetch quota in 5 ms pieces at 4 ms ticks, shares differ and the last worker decides. At 26.9 s
-# of even shares the slowest one takes 27.9 s when ticks fall on period boundaries and 27.3 s on the mean over the
-# (unknown) phase of the tick, on either side of the published number. `studies.bandwidth_timers.df_calibration` redoes it.
+# Operations a second of a worker at speed 1. CALIBRATED on the published runs of one cgroup (fact sheet C4): 32
+# workers of ceil(50000/32) = 1563 operations each, of which the quota lets them run one half, four to a core, where a
+# thread of power-8core-smt8 has 0.45 of its speed alone. The job takes 27.6 s. With even shares of the quota all
+# workers would end together; but CPUs fetch quota in 5 ms pieces at 4 ms ticks, shares differ and the last worker
+# decides. At 26.9 s of even shares it ends after 27.9 s when ticks fall on period boundaries, and after 27.3 s
+# on the mean over the (unknown) phase of the tick: on either side of the published number.
+# `schedlab.studies.bandwidth_timers.df_calibration` redoes it.
 EVEN_SHARE_S = 26.9
 OPS_PER_SECOND = 1563 / (EVEN_SHARE_S * 0.5 * 0.45)
 
