@@ -93,7 +93,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 _UNSIGNED = {"stream_rng", "stream_rng_sleep"}
 MAX_LOOPS = 8
 MAX_POSTS = 16
-NEVER = np.int64(1) << 62
+NEVER = np.int64(np.iinfo(np.int64).max)
 
 DTYPES = {
     record: np.dtype([(name, "u8" if f"{record}_{name}" in _UNSIGNED else "i8") for name in names])
