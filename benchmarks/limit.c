@@ -1,4 +1,4 @@
-/* The kernel of limit.py by hand, over the engine's records (layout.h is written by limit.py from the field table).
+/* The kernel of limit.py by hand, over the engine's records (layout.h, with the constants, is written by limit.py).
  *
  * Each function stands for the one of the same name in schedlab/engine: events, tree, eevdf, runtime, resched, rng.
  * Branches that this kernel cannot reach (CFS, pools with a quota, groups) are left out.
@@ -6,15 +6,7 @@
 
 #include "layout.h"
 
-#define SOURCE_BITS 20
-#define SOURCE_MASK ((1 << SOURCE_BITS) - 1)
-#define MAX_TIME ((int64_t)1 << 43)
-#define NEVER ((int64_t)1 << 62)
-#define NICE_0 1024
-#define TABLE_SIZE 4097
-#define EXPONENTIAL 0
-#define RUN_NS 1000000
-#define SLEEP_NS 8000000
+#define SOURCE_MASK ((INT64_C(1) << SOURCE_BITS) - 1)
 
 typedef struct {
     sys_t *sys;

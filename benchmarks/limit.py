@@ -23,11 +23,11 @@ import numpy as np
 
 from schedlab._jit import entry, internal
 from schedlab.durations import TABLES, load_tables
-from schedlab.engine.eevdf import eevdf_dequeue, eevdf_enqueue, pick_eevdf, place_entity, update_entity_lag
+from schedlab.engine.eevdf import NICE_0, eevdf_dequeue, eevdf_enqueue, pick_eevdf, place_entity, update_entity_lag
 from schedlab.engine.entity import update_curr
-from schedlab.engine.events import SOURCE_BITS, SOURCE_MASK, first_key, levels, set_timer
+from schedlab.engine.events import MAX_TIME, SOURCE_BITS, SOURCE_MASK, first_key, levels, set_timer
 from schedlab.engine.resched import clear_need_resched, next_resched, resched_curr
-from schedlab.engine.rng import RUN, SLEEP, TABLE, draw, mix
+from schedlab.engine.rng import RUN, SLEEP, TABLE, TABLE_SIZE, draw, mix
 from schedlab.engine.runtime import NO_QUOTA
 from schedlab.engine.state import DTYPES, FIELDS, NEVER, State, as_state
 
@@ -194,7 +194,7 @@ def make_state(nr_cpus: int) -> State:
 
 
 def layout_header() -> str:
-    """Return C declarations of the engine's records, in the layout that they have."""
+    """Return C declarations of the engine's records, in the layout that they have, and the constants."""
     names = {("i", 8): "int64_t", ("u", 8): "uint64_t", ("i", 4): "int32_t", ("i", 2): "int16_t", ("i", 1): "int8_t"}
     lines = ["#include <stdint.h>"]
     for record, dtype in DTYPES.items():
@@ -207,6 +207,11 @@ def layout_header() -> str:
                 lines.append(f"    {names[kind.kind, kind.itemsize]} {name};")
         lines.append(f"}} {record}_t;")
         lines.append(f'_Static_assert(sizeof({record}_t) == {dtype.itemsize}, "{record}");')
+    constants = {
+        "SOURCE_BITS": SOURCE_BITS, "MAX_TIME": MAX_TIME, "NEVER": int(NEVER), "NICE_0": NICE_0,
+        "TABLE_SIZE": TABLE_SIZE, "EXPONENTIAL": EXPONENTIAL, "RUN_NS": RUN_NS, "SLEEP_NS": SLEEP_NS,
+    }  # fmt: skip
+    lines += [f"#define {name} INT64_C({value})" for name, value in constants.items()]
     lines.append("enum { " + ", ".join(f"SLOT_{record}" for record in FIELDS) + " };")
     return "\n".join([*lines, ""])
 
