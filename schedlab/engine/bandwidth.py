@@ -16,7 +16,7 @@ from schedlab.engine.runtime import (
     runtime_refresh_within,
     start_cfs_bandwidth,
 )
-from schedlab.engine.smt import delay_work
+from schedlab.engine.smt import arm_step_end, delay_work
 from schedlab.engine.state import NEVER
 from schedlab.engine.unthrottle import unthrottle_cfs_rq, unthrottle_cfs_rq_async
 
@@ -145,7 +145,9 @@ def sched_cfs_period_timer(s, g):
             s.sys_error_a[0] = g
             s.sys_error_b[0] = s.tg_period[g]
             break
-    delay_work(s, s.tg_timer_cpu[g], clock - s.sys_now[0])
+    if clock > s.sys_now[0]:
+        delay_work(s, s.tg_timer_cpu[g], clock - s.sys_now[0])
+        arm_step_end(s, s.tg_timer_cpu[g])
     s.sys_period_running[0] = -1
     if idle:
         s.tg_period_active[g] = 0

@@ -9,6 +9,7 @@ from schedlab.engine.eevdf import pick_eevdf, yield_eevdf
 from schedlab.engine.entity import DELAYED, SLEEP, SPECIAL, parent_entity, set_next_entity, tree_enqueue, update_curr
 from schedlab.engine.events import set_timer
 from schedlab.engine.group import dequeue_task, pick_next_entity
+from schedlab.engine.hrtick import hrtick_clear, hrtick_start_fair
 from schedlab.engine.program import BLOCKS, MOVES, RUNS, YIELDS, advance
 from schedlab.engine.record import BLOCK, EXIT, SWITCH, WAKEUP_HIST, log_event, observe
 from schedlab.engine.resched import clear_need_resched, resched_curr
@@ -16,7 +17,7 @@ from schedlab.engine.runtime import account_cfs_rq_runtime
 from schedlab.engine.smt import account_mode, arm_step_end, set_running, sync_work, update_idle
 from schedlab.engine.state import NEVER
 from schedlab.engine.throttle import check_cfs_rq_runtime
-from schedlab.engine.tick import hrtick_start, start_tick, stop_tick
+from schedlab.engine.tick import start_tick, stop_tick
 from schedlab.engine.wakeup import BLOCKED, EXITED, check_preempt_wakeup, entity_depth
 
 
@@ -33,15 +34,23 @@ def put_prev_entity(s, q, e):
 
 @internal
 def pick_task_fair(s, cpu):
-    """cf. pick_task_fair(), v6.12 and the pick of pick_next_task_fair(), v6.1: -1 when there is nothing to run."""
+    """cf. pick_task_fair(), v6.12 and the pick of pick_next_task_fair(), v6.1: -1 when there is nothing to run.
+
+    6.12 checks every level's runtime; before that, a level that has a `curr`, and when one is throttled the previous
+    task is put on all levels before the pick starts again.
+    """
     eevdf = s.sys_eevdf[0] != 0
+    whole_check = s.sys_preempt_short[0] != 0
     nr_tasks = s.sys_nr_tasks[0]
     q = cpu
     while s.rq_nr[cpu] > 0:
         curr = s.rq_curr[q]
         if curr >= 0 and s.se_on_rq[curr] != 0:
             update_curr(s, q)
-        if (eevdf or curr >= 0) and check_cfs_rq_runtime(s, q):
+        if (whole_check or curr >= 0) and check_cfs_rq_runtime(s, q):
+            if not whole_check and s.cpu_curr[cpu] >= 0:
+                put_prev_task(s, s.cpu_curr[cpu])
+                s.sys_prev_put[0] = 1
             q = cpu  # a level fell away: from the root again
             continue
         if eevdf:
@@ -68,13 +77,14 @@ def put_prev_task(s, prev):
 
 @internal
 def set_next_task(s, task):
-    """cf. set_next_task_fair(), from idle: all levels, root first, a charge of 0 on each."""
+    """cf. set_next_task_fair(), from idle: all levels, root first; a charge of 0 on each (6.12)."""
     for depth in range(entity_depth(s, task) + 1):
         e = task
         while entity_depth(s, e) > depth:
             e = parent_entity(s, e)
         set_next_entity(s, s.se_rq[e], e)
-        account_cfs_rq_runtime(s, s.se_rq[e], 0)
+        if s.sys_preempt_short[0] != 0:  # before 6.12 the pick from idle passes this by
+            account_cfs_rq_runtime(s, s.se_rq[e], 0)
 
 
 @internal
@@ -137,7 +147,8 @@ def context_switch(s, cpu, prev, task):
             late = now + s.sys_switch_ns[0] - s.task_wake_time[task]
             observe(s, 2 * s.task_hist[task] + WAKEUP_HIST, late)
         list_move_head(s, cpu, task)
-        s.cpu_work_stamp[cpu] = now + s.sys_switch_ns[0]
+        # what is left of an interrupt's cost (delay_work) comes on top of the switch
+        s.cpu_work_stamp[cpu] = max(now, s.cpu_work_stamp[cpu]) + s.sys_switch_ns[0]
         if prev < 0:
             set_running(s, cpu, 1)
             start_tick(s, cpu)
@@ -151,24 +162,30 @@ def schedule(s, cpu):
     clear_need_resched(s, cpu)
     sync_work(s, cpu)
     prev = s.cpu_curr[cpu]
+    s.sys_prev_put[0] = 0
     task = pick_task_fair(s, cpu)
     while task < 0 and newidle_balance(s, cpu):
         task = pick_task_fair(s, cpu)
-    if task != prev or s.cpu_left[cpu] >= 0:
-        if prev < 0:
-            if task >= 0:
-                set_next_task(s, task)
-        elif task < 0:
+    switching = task != prev or s.cpu_left[cpu] >= 0
+    if prev < 0 or s.sys_prev_put[0] != 0:
+        if task >= 0:
+            set_next_task(s, task)
+    elif switching:
+        if task < 0:
             put_prev_task(s, prev)
         else:
             put_prev_set_next(s, prev, task)
+    if switching:
         context_switch(s, cpu, prev, task)
+    clear_need_resched(s, cpu)  # a request made during the pick is answered by it
+    if s.sys_hrtick[0] != 0:
+        hrtick_clear(s, cpu)
+        if switching or s.sys_eevdf[0] == 0:
+            hrtick_start_fair(s, cpu, True)
     if task >= 0 and s.task_fetch[task] != 0 and s.cpu_work_stamp[cpu] <= s.sys_now[0]:
         run_program(s, cpu)
     else:
         arm_step_end(s, cpu)
-    if s.sys_hrtick[0] != 0:
-        hrtick_start(s, cpu)
 
 
 @internal

@@ -121,11 +121,16 @@ def clear_next(s, e):
 
 
 @internal
-def update_entity_lag(s, q, e):
-    """cf. update_entity_lag(): vlag = V - v, within two slices or a tick of service."""
+def entity_lag(s, avg, e):
+    """cf. entity_lag(): V - v, within two slices or a tick of service."""
     limit = calc_delta_fair(max(2 * s.se_slice[e], s.sys_tick_ns[0]), s.se_weight[e])
-    lag = avg_vruntime(s, q) - s.se_vruntime[e]
-    s.se_vlag[e] = min(max(lag, -limit), limit)
+    return min(max(avg - s.se_vruntime[e], -limit), limit)
+
+
+@internal
+def update_entity_lag(s, q, e):
+    """cf. update_entity_lag(): what an entity keeps while it is off the queue."""
+    s.se_vlag[e] = entity_lag(s, avg_vruntime(s, q), e)
 
 
 @internal
@@ -157,7 +162,8 @@ def place_entity(s, q, e, initial):
 def reweight_eevdf(s, e, avg, weight):
     """cf. reweight_eevdf(): scale lag and request by old / new weight around V (`avg`, taken with e in the tree)."""
     old = s.se_weight[e]
-    s.se_vruntime[e] = avg - div_trunc((avg - s.se_vruntime[e]) * old, weight)
+    if avg != s.se_vruntime[e]:
+        s.se_vruntime[e] = avg - div_trunc(entity_lag(s, avg, e) * old, weight)
     s.se_deadline[e] = avg + div_trunc((s.se_deadline[e] - avg) * old, weight)
 
 

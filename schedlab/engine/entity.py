@@ -72,25 +72,28 @@ def tree_dequeue(s, q, e):
 @internal
 def reweight_entity(s, q, e, weight):
     """cf. reweight_entity(): give a group's entity another weight, in its tree or out of it."""
-    if s.se_on_rq[e] != 0:
+    if s.sys_eevdf[0] == 0:  # 6.1 neither requeues nor looks whether the weight changes, but charges
+        if s.se_on_rq[e] != 0:
+            if s.rq_curr[q] == e:
+                update_curr(s, q)
+            s.rq_load[q] += weight - s.se_weight[e]
+            s.tg_load_sum[s.rq_tg[q]] += weight - s.se_weight[e]
+        s.se_weight[e] = weight
+    elif s.se_on_rq[e] != 0:
         running = s.rq_curr[q] == e
-        if running:
+        if running or s.sys_preempt_short[0] != 0:  # 6.12: whoever runs on the level is charged first
             update_curr(s, q)
-        avg = avg_vruntime(s, q) if s.sys_eevdf[0] != 0 else 0  # with e in it
+        avg = avg_vruntime(s, q)  # with e in it
         if not running:
             tree_dequeue(s, q, e)
         s.rq_load[q] += weight - s.se_weight[e]
         s.tg_load_sum[s.rq_tg[q]] += weight - s.se_weight[e]
-        if s.sys_eevdf[0] != 0:
-            reweight_eevdf(s, e, avg, weight)
+        reweight_eevdf(s, e, avg, weight)
         s.se_weight[e] = weight
         if not running:
             tree_enqueue(s, q, e)
-        if s.sys_eevdf[0] == 0:
-            update_min_vruntime(s, q)
     else:
-        if s.sys_eevdf[0] != 0:
-            s.se_vlag[e] = div_trunc(s.se_vlag[e] * s.se_weight[e], weight)
+        s.se_vlag[e] = div_trunc(s.se_vlag[e] * s.se_weight[e], weight)
         s.se_weight[e] = weight
 
 
@@ -101,12 +104,12 @@ def update_cfs_group(s, e):
     if q < 0:
         return
     load = s.rq_load[q]
-    if load == 0 or (s.sys_eevdf[0] != 0 and s.rq_throttle_count[q] > 0):
+    if load == 0 or s.rq_throttle_count[q] > 0:
         return
     g = s.rq_tg[q]
     shares = s.tg_shares[g] * load // s.tg_load_sum[g]
     shares = min(max(shares, MIN_SHARES), s.tg_shares[g])
-    if shares != s.se_weight[e]:
+    if shares != s.se_weight[e] or s.sys_eevdf[0] == 0:
         reweight_entity(s, s.se_rq[e], e, shares)
 
 
@@ -143,7 +146,7 @@ def dequeue_entity(s, q, e, flags):
                     count_runnable(s, e, -1)
                 return False
         update_entity_lag(s, q, e)
-        if flags & SLEEP == 0:
+        if flags & SLEEP == 0 and s.sys_preempt_short[0] != 0:  # PLACE_REL_DEADLINE, from 6.12
             s.se_deadline[e] -= s.se_vruntime[e]
             s.se_rel_deadline[e] = 1
     if s.rq_curr[q] != e:

@@ -21,6 +21,7 @@ from schedlab.engine.entity import (
     update_cfs_group,
     update_curr,
 )
+from schedlab.engine.hrtick import hrtick_update
 from schedlab.engine.smt import update_idle
 from schedlab.engine.throttle import UNSET, check_enqueue_throttle
 from schedlab.engine.tree import tree_refresh
@@ -55,7 +56,7 @@ def enqueue_entity(s, q, e, flags):
     s.se_on_rq[e] = 1
     if s.rq_nr[q] == 1:
         check_enqueue_throttle(s, q)
-        if s.rq_throttle_count[q] > 0:
+        if s.rq_throttle_count[q] > 0 and s.sys_eevdf[0] != 0:
             # the clocks of a queue that was throttled while empty start with its first entity
             if s.rq_throttled[q] != 0 and s.rq_throttled_clock[q] == UNSET:
                 s.rq_throttled_clock[q] = s.sys_now[0]
@@ -122,7 +123,8 @@ def enqueue_hierarchy(s, e, queued, runnable, flags, unthrottling):
         requeue_delayed_entity(s, e)
     while e >= 0:
         q = s.se_rq[e]
-        update_cfs_group(s, e)
+        if not unthrottling:
+            update_cfs_group(s, e)
         if slices:
             set_group_slice(s, e, slice_ns)
             slice_ns = min_slice(s, q)
@@ -150,6 +152,7 @@ def enqueue_task(s, task, flags):
             s.cpu_tasks_tail[cpu] = task
         s.cpu_tasks_head[cpu] = task
         enqueue_hierarchy(s, task, 1, 1, flags, False)
+        hrtick_update(s, cpu)
     update_idle(s, s.task_cpu[task])
 
 
@@ -226,14 +229,19 @@ def dequeue_task(s, task, flags):
     """cf. dequeue_task_fair(); False when the task stayed queued (delayed)."""
     done = dequeue_entities(s, task, flags)
     update_idle(s, s.task_cpu[task])
+    if done:
+        hrtick_update(s, s.task_cpu[task])
     return done
 
 
 @internal
 def pick_next_entity(s, q, picked):
-    """cf. pick_next_entity(), v6.12: `next` when it is eligible, else the pick of EEVDF; -1 after a delayed dequeue."""
+    """cf. pick_next_entity(), v6.12: `next` when it is eligible, else the pick of EEVDF; -1 after a delayed dequeue.
+
+    6.6 looks at `next` only with NEXT_BUDDY, which is off.
+    """
     e = picked
-    if s.rq_next[q] >= 0 and entity_eligible(s, q, s.rq_next[q]):
+    if s.sys_preempt_short[0] != 0 and s.rq_next[q] >= 0 and entity_eligible(s, q, s.rq_next[q]):
         e = s.rq_next[q]
     if s.se_delayed[e] != 0:
         dequeue_entities(s, e, SLEEP | DELAYED)

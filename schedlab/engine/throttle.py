@@ -87,7 +87,7 @@ def throttle_cfs_rq(s, q):
         emptied = emptied and s.rq_load[above] == 0
         e = parent_entity(s, e)
     s.rq_throttled[q] = 1
-    if s.rq_nr[q] > 0:
+    if s.rq_nr[q] > 0 or s.sys_eevdf[0] == 0:  # before 6.6 an empty queue's clock runs too
         s.rq_throttled_clock[q] = s.sys_now[0]
     update_idle(s, cpu)
     log_event(s, THROTTLE, cpu, g, 0)

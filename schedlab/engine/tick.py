@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from schedlab._jit import internal
-from schedlab.engine.cfs61 import check_preempt_tick, sched_slice
+from schedlab.engine.cfs61 import check_preempt_tick
 from schedlab.engine.entity import parent_entity, update_cfs_group, update_curr
-from schedlab.engine.events import set_timer
+from schedlab.engine.events import is_armed, set_timer
 from schedlab.engine.resched import resched_curr
 from schedlab.engine.smt import arm_step_end, delay_work
 from schedlab.engine.state import NEVER
-
-#: hrtick_start() arms no sooner than this (10 us).
-MIN_HRTICK = 10_000
 
 
 @internal
@@ -39,7 +36,7 @@ def task_tick(s, cpu, queued):
         update_cfs_group(s, e)
         if queued:
             resched_curr(s, cpu)
-        elif s.sys_eevdf[0] == 0 and s.rq_nr[q] > 1:
+        elif s.sys_eevdf[0] == 0 and s.rq_nr[q] > 1 and not is_armed(s, s.sys_src_hrtick[0] + cpu):
             check_preempt_tick(s, q, e)
         e = parent_entity(s, e)
 
@@ -62,21 +59,3 @@ def hrtick(s, cpu):
     set_timer(s, s.sys_src_hrtick[0] + cpu, NEVER)
     if s.cpu_curr[cpu] >= 0:
         task_tick(s, cpu, True)
-
-
-@internal
-def hrtick_start(s, cpu):
-    """cf. hrtick_start_fair(): arm it for the rest of the running task's slice, when another task waits."""
-    task = s.cpu_curr[cpu]
-    source = s.sys_src_hrtick[0] + cpu
-    if task < 0 or s.rq_h_nr[cpu] <= 1 or s.se_on_rq[task] == 0:
-        set_timer(s, source, NEVER)
-        return
-    slice_ns = s.se_slice[task]
-    if s.sys_eevdf[0] == 0:
-        slice_ns = sched_slice(s, s.se_rq[task], task)
-    rest = slice_ns - (s.se_sum_exec[task] - s.se_prev_sum_exec[task])
-    if rest < 0:
-        resched_curr(s, cpu)
-        return
-    set_timer(s, source, s.sys_now[0] + max(rest, MIN_HRTICK))
