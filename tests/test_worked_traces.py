@@ -1,9 +1,9 @@
 """One hog under a quota, period by period: the worked micro-traces of fact sheet B11, exact to the nanosecond.
 
-The only calls of update_curr are ticks, so a hog overruns its quota by up to a tick and repays the debt at the refill. The
-first row by hand (HZ 250, Q = 10 ms): 5 ms are granted at 0; tick 4: 1 left; tick 8: -3, grant 5, 2 left; tick 12: -2 and
-the pool is empty, throttled after 12. The refill pays the debt of 2 and 1 ns; tick 4: -4, grant 8, 4 left; tick 8: 0 and
-the pool is empty, throttled after 8. The 1 ns cancels out.
+The only calls of update_curr are ticks, so a hog overruns its quota by up to a tick and repays the debt at the refill.
+The first row by hand (HZ 250, Q = 10 ms): 5 ms are granted at 0; tick 4: 1 left; tick 8: -3, grant 5, 2 left; tick 12:
+-2 and the pool is empty, throttled after 12. The refill pays the debt of 2 and 1 ns; tick 4: -4, grant 8, 4 left;
+tick 8: 0 and the pool is empty, throttled after 8. The 1 ns cancels out.
 """
 
 import pytest
@@ -45,6 +45,6 @@ def test_worked_trace__usage_per_period(release, hz, quota_ms, offset_ms, patter
 
 @pytest.mark.parametrize(("hz", "quota_ms", "offset_ms", "pattern"), [row for row in B11 if row[2]])
 def test_worked_trace__same_by_the_tick_offset(hz, quota_ms, offset_ms, pattern):
-    """B11 again with the boundaries at multiples of 100 ms and the ticks moved: only the difference matters (G24 iv)."""
+    """B11 with the boundaries at multiples of 100 ms and the ticks moved: only the difference matters (G24 iv)."""
     run = hogs(1, limited(quota_ms), "6.12", hz, periods=40, tick_offset_us=offset_ms * 1000 % (1_000_000 // hz))
     assert usage_ms(run, 40) == (pattern * 40)[:40]

@@ -26,7 +26,7 @@ def test_f1__started_between_boundaries(hz):
 @pytest.mark.parametrize("hz", [250, 1000])
 @pytest.mark.parametrize("release", RELEASES)
 def test_f10__quota_of_one_cpu_with_timers_on_time(release, hz):
-    """F10: quota = period, one pinned hog, 3,076 periods: timers without drift throttle in none of them (at most 2 %)."""
+    """F10: quota = period, one pinned hog, 3,076 periods: timers without drift throttle in none (at most 2 %)."""
     run = hogs(1, limited(100), release, hz, periods=3076)
     assert (stat(run)["nr_periods"], stat(run)["nr_throttled"], stat(run)["throttled_usec"]) == (3076, 0, 0)
 
@@ -50,7 +50,7 @@ F20 = [(4, 100), (24, 200), (8, 50)]
 @pytest.mark.parametrize(("nr", "quota_ms"), F20)
 @pytest.mark.parametrize("release", RELEASES)
 def test_f20__hz_1000(release, nr, quota_ms):
-    """F20: the group uses its quota in every period; each of n CPUs then waits, n * P - Q in all; each period counts."""
+    """F20: the group uses its quota in each period, n CPUs then wait for n * P - Q in all; each period counts."""
     run = hogs(nr, limited(quota_ms), release, 1000, periods=20)
     assert usage_ms(run, 20) == [quota_ms] * 20
     seen = stat(run)
@@ -100,9 +100,9 @@ def test_f22__twenty_slices_for_sixty_four_hogs(release, hz, used):
 def test_f21__burst_of_the_documentation(release):
     """F21: Q 20, P 50, burst 10, demands 10, 28, 30, 20 ms: pools 20, 30, 22, 20 but for the 1 ms that a CPU keeps.
 
-    50 ms: 20 - 10 + 20 = 30, less the stash of 1. 100: 29 - 28 + 20 = 21 (the stash is still there), so burst 29 - 21 = 8.
-    Period 3 runs 22 (21 and the stash), throttled at 122. 150: 0 + 20, burst 21 - 20 = 1. The 8 ms that period 3 could not serve
-    are done in period 4, which is then throttled too: this task carries its work over.
+    50 ms: 20 - 10 + 20 = 30, less the stash of 1. 100: 29 - 28 + 20 = 21 (the stash is still there), so burst 8.
+    Period 3 runs 22 (21 and the stash), throttled at 122. 150: 0 + 20, burst 21 - 20 = 1. The 8 ms that period 3 could
+    not serve are done in period 4, which is then throttled too: this task carries its work over.
     """
     steps = [step for demand in (10, 28, 30, 20) for step in (sl.timer("50ms"), sl.run(demand * MS))]
     work = sl.Workload((limited(20, period_ms=50, burst_ms=10),), (sl.Task("job", steps, group="/g"),))

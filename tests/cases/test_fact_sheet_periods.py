@@ -1,4 +1,4 @@
-"""A period that is too short for its timer's handler is scaled up, and what that does to a child (fact sheet F8, F9)."""
+"""A period too short for its timer's handler is scaled up, and what that does to a child (fact sheet F8, F9)."""
 
 import pytest
 from quota_runs import FOREVER, MS, limited
@@ -65,7 +65,8 @@ def kernel_v1_takes(parent_us, child_us):
 def test_f8_br11__child_of_a_scaled_parent(patches, limit_ns, ratio, taken):
     """F8, BR11: 1000 of 10000 us, scaled once. 10 ms * 147/128 = 11484375 ns, 1 ms * 11484375/10000000 = 1148437 ns.
 
-    In us (1148 << 20) / 11484 = 104821, below the child's (1000 << 20) / 10000 = 104857: -EINVAL. Doubled it is 104857 too.
+    In us (1148 << 20) / 11484 = 104821, below the child's (1000 << 20) / 10000 = 104857: -EINVAL. Doubled it is
+    104857 too.
     """
     (period_ns, quota_ns, _), _ = scaled(sl.Group("/g", quota_us=1000, period_us=10_000, phase_us=0), 10 * MS, *patches)
     assert (period_ns, quota_ns) == limit_ns

@@ -38,8 +38,8 @@ def test_f2__slices_that_do_not_expire(release, hz):
 def test_f3__slices_that_expire(hz, most):
     """F3: where slices expire with the period (4.18 to 5.3) each slow thread takes a new one each period.
 
-    The real kernel left 88 ms of 500 and the fast thread about a tenth of its due; the prototypes 61 to 87 ms at HZ 1000 and
-    210 to 230 ms at HZ 250.
+    The real kernel left 88 ms of 500 and the fast thread about a tenth of its due; prototypes 61 to 87 ms at HZ 1000
+    and 210 to 230 ms at HZ 250.
     """
     run = fibtest(64, linux("6.1", hz, "expire-local-slices"), "2us")
     assert stat(run)["usage_usec"] < most * 500_000
