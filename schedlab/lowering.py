@@ -91,11 +91,11 @@ class _Programs:
             case steps.Sample():
                 self._op(program.OP_SAMPLE, x=step.offset_ns)
             case steps.Repeat():
-                times = program.FOREVER if step.times is None else step.times
-                self._op(program.OP_LOOP, x=depth, y=times)
+                if step.times is not None:
+                    self._op(program.OP_LOOP, x=depth, y=step.times)
                 target = len(self.ops)
                 self._emit(step.steps, depth + 1)
-                self._op(program.OP_END_LOOP, x=depth, y=target)
+                self._op(program.OP_JUMP if step.times is None else program.OP_END_LOOP, x=depth, y=target)
             case _:
                 raise TypeError(f"step={step!r}: the engine does not know this step")
 

@@ -70,9 +70,10 @@ class Run:
             Index: the group's path. Columns: usage_usec, user_usec, system_usec (CPU time of the subtree);
             nr_periods (period boundaries counted while the timer was active); nr_throttled (those at which a CPU's
             queue was throttled: periods, neither events nor CPUs); throttled_usec (summed over CPUs, so that it
-            can exceed wall time; closed intervals only); nr_bursts, burst_usec; local_throttled_usec (cpu.stat.local:
-            own or an ancestor's throttling); limited (whether the group has a quota); throttled_percent
-            (nr_throttled / nr_periods; missing where the group is not limited).
+            can exceed wall time; closed intervals only); nr_bursts, burst_usec; local_throttled_usec
+            (cpu.stat.local: own or an ancestor's throttling; missing before 6.6, which does not count it); limited
+            (whether the group has a quota); throttled_percent (nr_throttled / nr_periods; missing where the group is
+            not limited).
         """
         import pandas as pd
 
@@ -82,6 +83,8 @@ class Run:
             table[name] //= 1000
         table = table.rename(columns={name: name[:-3] + "_usec" for name in times})
         table["limited"] = table["limited"].astype(bool)
+        if self.kernel.policy == "cfs":  # cpu.stat.local came with 6.6
+            table["local_throttled_usec"] = float("nan")
         share = 100.0 * table["nr_throttled"] / table["nr_periods"].clip(lower=1)
         table["throttled_percent"] = share.where(table["limited"])
         table.index = pd.Index(self.workload.group_paths, name="group")
@@ -319,7 +322,6 @@ class Run:
         task_table = _task_table(state, len(workload.tasks), now)
         open_cores = np.where(state["core_running"] > 0, now - state["core_since"], 0)
         open_cpus = np.where(state["cpu_curr"] >= 0, now - state["cpu_busy_since"], 0)
-        nr_hists = len(state["hist_count"])
         return cls(
             machine=machine,
             kernel=kernel,
@@ -335,7 +337,7 @@ class Run:
             groups=_group_table(state, task_table),
             task_table=task_table,
             hists=state.arrays["hist"].copy(),
-            buckets=state["bucket_count"].reshape(nr_hists, -1).copy(),
+            buckets=_used_buckets(state),
             bucket_edges=bucket_edges,
             log=log,
         )
@@ -352,6 +354,15 @@ class Run:
             for path, text in self.throttling().items()
         )
         return f"<p>{html.escape(repr(self)[1:-1])}</p><table>{rows}</table>"
+
+
+def _used_buckets(state):
+    """A copy of the histograms; those without a value stay untouched (and so cost no memory)."""
+    buckets = state["bucket_count"].reshape(len(state["hist_count"]), -1)
+    copy = np.zeros_like(buckets)
+    used = state["hist_count"] > 0
+    copy[used] = buckets[used]
+    return copy
 
 
 def _task_table(state, nr_tasks, now):

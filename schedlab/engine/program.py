@@ -16,13 +16,12 @@ from schedlab.engine.wakeup import try_to_wake_up
 
 (
     OP_RUN, OP_KERNEL, OP_SPIN, OP_SLEEP, OP_TIMER, OP_YIELD, OP_WAIT, OP_WAKE, OP_BARRIER, OP_AFFINITY, OP_MARK,
-    OP_SAMPLE, OP_LOOP, OP_END_LOOP, OP_EXIT,
-) = range(15)  # fmt: skip
+    OP_SAMPLE, OP_LOOP, OP_END_LOOP, OP_JUMP, OP_EXIT,
+) = range(16)  # fmt: skip
 
 #: What `advance` returns.
 RUNS, BLOCKS, YIELDS, MOVES, EXITS = range(5)
 WAKE_ALL = -1
-FOREVER = -1
 MAX_INSTANT_STEPS = 1_000_000
 ERROR_INSTANT_LOOP = 2
 
@@ -148,8 +147,7 @@ def step_sample(s, task, offset):
 def step_end_loop(s, task, slot, target):
     """Another round, unless this was the last."""
     at = task * MAX_LOOPS + slot
-    if s.loop_count[at] != FOREVER:
-        s.loop_count[at] -= 1
+    s.loop_count[at] -= 1
     s.task_pc[task] = target if s.loop_count[at] != 0 else s.task_pc[task] + 1
 
 
@@ -181,6 +179,8 @@ def advance(s, cpu, task):
         elif code == OP_WAIT:
             if step_wait(s, task, x, y != 0):
                 return BLOCKS
+        elif code == OP_JUMP:  # an endless loop keeps no count
+            s.task_pc[task] = y
         elif code == OP_END_LOOP:
             step_end_loop(s, task, x, y)
         elif code == OP_LOOP:
