@@ -34,10 +34,8 @@ def hogs(nr, group, release="6.12", hz=1000, *, periods, start_ms=0, patches=(),
 def windows(run, cpu=None):
     """Intervals (cpu, task, from, to) in ns in which a CPU (or each) ran a task."""
     begun, found = {}, []
-    events = run.events()
-    for time, c, prev, following in events.loc[
-        events["kind"] == "switch", ["time_ns", "cpu", "a", "b"]
-    ].values.tolist():
+    switches = run.events().query("kind == 'switch'")[["time_ns", "cpu", "a", "b"]]
+    for time, c, prev, following in switches.values.tolist():
         if cpu not in (None, c):
             continue
         if prev >= 0:
