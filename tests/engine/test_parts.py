@@ -22,7 +22,11 @@ def queue(nr_sources):
     return state
 
 
-@given(st.sampled_from((1, 15, 16, 17, 40, 257, 300)).flatmap(lambda n: st.lists(st.lists(TIMES, min_size=n, max_size=n), min_size=1, max_size=3)))
+@given(
+    st.sampled_from((1, 15, 16, 17, 40, 257, 300)).flatmap(
+        lambda n: st.lists(st.lists(TIMES, min_size=n, max_size=n), min_size=1, max_size=3)
+    )
+)
 def test_queue__pops_in_order_of_time_then_source(rounds):
     state = queue(len(rounds[0]))
     for times in rounds:  # later rounds set slots that are armed already
