@@ -8,7 +8,7 @@ from math import gcd
 
 from .. import _check
 from ..durations import uniform
-from ..steps import ALL, repeat, sample, sleep, spin, wait, wake
+from ..steps import ALL, kernel, repeat, sample, sleep, spin, wait, wake
 from ..units import NS_PER_S, NS_PER_US
 from ..workload import Group, Task, Workload
 from ._groups import place, prefixed
@@ -27,6 +27,7 @@ def schbench(
     rps: int = 0,
     group: str | Group = "/",
     wake_cost_ns: int = 0,
+    post_cost_ns: int = 0,
     name: str = "schbench",
 ) -> Workload:
     """Return schbench in one group; the workers' wake-up latencies are samples under the label `name`.
@@ -47,6 +48,10 @@ def schbench(
     group : str or Group
     wake_cost_ns : int
         Kernel time of a message thread for each worker that it wakes.
+    post_cost_ns : int
+        Classic mode: kernel time of a worker each time that it is done, for its own wake-up call and for going to wait.
+        At 0 a CPU gets rid of a worker whose time ran out while it was throttled in no time at all, and the first CPU
+        that is unthrottled can pull one such worker after the other before the next CPU has its turn.
     name : str
         Prefix of the tasks' names, after the group.
 
@@ -72,24 +77,26 @@ def schbench(
         else:
             sleep_ns = _check.whole("sleeptime_us", sleeptime_us, 1) * NS_PER_US
             chat_ns = _check.whole("message_cputime_us", message_cputime_us, 0) * NS_PER_US
-            programs = _classic(leader, threads, sleep_ns, cputime_ns, chat_ns, wake_cost_ns)
+            post_ns = _check.whole("post_cost_ns", post_cost_ns, 0)
+            programs = _classic(leader, threads, sleep_ns, cputime_ns, chat_ns, wake_cost_ns, post_ns)
         message, *workers = programs
         tasks.append(Task(leader, message, group=path, label=f"{label}-message"))
         tasks += [Task(f"{leader}-w{w}", program, group=path, label=label) for w, program in enumerate(workers)]
     return Workload(groups=groups, tasks=tuple(tasks), name=label)
 
 
-def _classic(leader, threads, sleep_ns, cputime_ns, chat_ns, wake_cost_ns):
+def _classic(leader, threads, sleep_ns, cputime_ns, chat_ns, wake_cost_ns, post_ns):
     """Programs of a message thread and its workers: they post themselves on its list, it wakes the list, latest first.
 
     A worker posts before it waits; steps without a duration take no time, so it is on the list when it is read.
     """
     waiting, posted = f"{leader}:list", f"{leader}:post"
     chat = (spin(chat_ns),) if chat_ns else ()
+    post = (kernel(post_ns),) if post_ns else ()
     # usleep(sleeptime + a random number below sleeptime / 4)
     nap = sleep(uniform(sleep_ns, sleep_ns + max(0, sleep_ns // 4 - 1)))
     message = repeat(None, wake(waiting, n=ALL, cost=wake_cost_ns), wait(posted), *chat, nap)
-    worker = repeat(None, spin(cputime_ns), wake(posted, keep=1), wait(waiting, order="lifo"), sample())
+    worker = repeat(None, spin(cputime_ns), *post, wake(posted, keep=1), wait(waiting, order="lifo"), sample())
     return [message] + [worker] * threads
 
 

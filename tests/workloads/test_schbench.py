@@ -1,6 +1,6 @@
 import pytest
 
-from schedlab.steps import ALL, Sample, Sleep, Spin, Wait, Wake
+from schedlab.steps import ALL, KernelSection, Sample, Sleep, Spin, Wait, Wake
 from schedlab.workloads.schbench import schbench
 
 
@@ -16,6 +16,14 @@ def test_schbench__classic_loops():
     assert worker[1].name == message[1].name and worker[1].keep == 1
     assert worker[2].name == message[0].name and worker[2].order == "lifo"
     assert job.tasks[5].program[0].steps[1].name != worker[1].name
+
+
+def test_schbench__worker_pays_for_posting_itself():
+    worker = schbench(post_cost_ns=900).tasks[1].program[0].steps
+    assert [type(step) for step in worker] == [Spin, KernelSection, Wake, Wait, Sample]
+    assert worker[1].duration.low_ns == 900
+    with pytest.raises(ValueError, match="^post_cost_ns=-1"):
+        schbench(post_cost_ns=-1)
 
 
 def test_schbench__message_thread_that_computes():
