@@ -4,7 +4,7 @@ import dataclasses
 import tomllib
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from . import _check, _resources
 from ._html import html_table
@@ -175,9 +175,8 @@ class Machine:
         """
         core = self.siblings(cpu)
         busy = _check.whole("busy", busy, 1, len(core), f"core of CPU {cpu}: {len(core)} threads")
-        throughput = Fraction(self.smt_throughput[busy - 1]) if self.smt_throughput else Fraction(1)
-        speed = Fraction(self.speed[cpu]) if self.speed else Fraction(1)
-        return round(_PPM * speed * throughput / busy)
+        throughput = self.smt_throughput[busy - 1] if self.smt_throughput else 1.0
+        return _speed_ppm(self.speed[cpu] if self.speed else 1.0, throughput, busy)
 
     def _known(self, cpu: int) -> int:
         return _check.whole("cpu", cpu, 0, self.nr_cpus - 1, f"{self.name} has {self.nr_cpus} CPUs")
@@ -321,6 +320,12 @@ class Machine:
         ]
         rows += [(field, getattr(self, field)) for field in ("description", "source") if getattr(self, field)]
         return html_table(f"Machine {self.name}", rows)
+
+
+@lru_cache(maxsize=4096)
+def _speed_ppm(speed: float, throughput: float, busy: int) -> int:
+    """Return the speed in millionths, rounded once; every simulation asks for all CPUs' speeds anew."""
+    return round(_PPM * Fraction(speed) * Fraction(throughput) / busy)
 
 
 def _made(noun, what: str, fields: dict):
