@@ -13,7 +13,7 @@ from .engine import program, record, rng
 from .engine.events import MAX_TIME, SOURCE_BITS, SOURCE_MASK, levels
 from .engine.loop import CTRL_AFFINITY, CTRL_CPU_MAX
 from .engine.runtime import NO_QUOTA
-from .engine.state import MAX_LOOPS, MAX_POSTS, NEVER, State
+from .engine.state import MAX_LOOPS, MAX_POSTS, MAX_TIMERS, NEVER, State
 from .engine.wakeup import NEW
 from .phases import group_phases
 from .units import NS_PER_US
@@ -42,7 +42,6 @@ class _Programs:
         self.sync_of = {("name", name): k for k, name in enumerate(workload.wait_names)}
         first = len(self.sync_of)
         self.sync_of |= {("barrier", name): first + k for k, name in enumerate(workload.barrier_names)}
-        self.keep = [0] * max(1, len(self.sync_of))
         self.ops: list[tuple[int, ...]] = []
         self.entry_of: dict[tuple, int] = {}
         self.masks = masks
@@ -51,6 +50,9 @@ class _Programs:
         """The index of a program's first operation."""
         if steps_ not in self.entry_of:
             self.entry_of[steps_] = len(self.ops)
+            self.timers = list(dict.fromkeys(step for step in steps.walk(steps_) if isinstance(step, steps.Timer)))
+            if len(self.timers) > MAX_TIMERS:
+                raise ValueError(f"program={steps_!r}: at most {MAX_TIMERS} timers of different period or offset")
             self._emit(steps_, 0)
             self._op(program.OP_EXIT)
         return self.entry_of[steps_]
@@ -73,15 +75,14 @@ class _Programs:
             case steps.Sleep():
                 self._op(program.OP_SLEEP, *_draw_of(step.duration))
             case steps.Timer():
-                self._op(program.OP_TIMER, x=step.period_ns, y=step.offset_ns)
+                self._op(program.OP_TIMER, x=step.period_ns, y=step.offset_ns, z=self.timers.index(step))
             case steps.Yield():
                 self._op(program.OP_YIELD)
             case steps.Wait():
                 self._op(program.OP_WAIT, x=self.sync_of["name", step.name], y=step.order == "lifo")
             case steps.Wake():
                 sync = self.sync_of["name", step.name]
-                self.keep[sync] = max(self.keep[sync], step.keep)
-                self._op(program.OP_WAKE, x=sync, y=step.n, z=step.cost_ns)
+                self._op(program.OP_WAKE, p1=step.keep, x=sync, y=step.n, z=step.cost_ns)
             case steps.Barrier():
                 self._op(program.OP_BARRIER, x=self.sync_of["barrier", step.name], y=step.n)
             case steps.Affinity():
@@ -168,9 +169,10 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
     state = State(
         ev=nr_keys, lvl=len(offsets), cpu=nr_cpus, flag=nr_cpus, core=len(machine.cores), llc=machine.nr_llcs,
         map=nr_cpus, pos=nr_cpus, rate=nr_cpus * machine.threads_per_core, word=len(masks.words()),
-        task=nr_tasks + 1, stream=nr_tasks + nr_groups, loop=(nr_tasks + 1) * MAX_LOOPS, op=len(programs.ops) + 1,
-        table=load_tables().size, sync=nr_syncs, post=nr_syncs * MAX_POSTS, se=nr_tasks + nr_pairs, rq=nr_pairs,
-        tg=nr_groups, ctrl=len(controls) + 1, hist=nr_hists, bucket=nr_hists * record.NR_BUCKETS,
+        task=nr_tasks + 1, stream=nr_tasks + nr_groups, loop=(nr_tasks + 1) * MAX_LOOPS,
+        timer=(nr_tasks + 1) * MAX_TIMERS, op=len(programs.ops) + 1, table=load_tables().size,
+        sync=nr_syncs, post=nr_syncs * MAX_POSTS, se=nr_tasks + nr_pairs, rq=nr_pairs, tg=nr_groups,
+        ctrl=len(controls) + 1, hist=nr_hists, bucket=nr_hists * record.NR_BUCKETS,
         log=LOG_CAPACITY + margin if log_mask else 1,
     )  # fmt: skip
     state["ev_key"][:] = NEVER
@@ -190,7 +192,6 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
     if programs.ops:
         for column, values in zip(state.arrays["op"].dtype.names, np.array(programs.ops, np.int64).T, strict=True):
             state[f"op_{column}"][:-1] = values
-    state["sync_keep"][: len(programs.keep)] = programs.keep
     _fill_tasks(state, workload, seed, entries, task_masks)
     _fill_controls(state, controls)
     _arm_first_events(state)
@@ -287,7 +288,7 @@ def _fill_groups(state, kernel, workload, seed):
     se["slice"][pairs] = state["sys_base_slice"][0]
     state["stream_rng"][nr_tasks:] = [_stream(seed, g, TIMER_LATENESS) for g in range(len(paths))]
     for g, phase in enumerate(group_phases(kernel, workload, seed)):
-        tg["expires"][g] = phase
+        tg["phase"][g] = phase
         group = workload.group_of.get(paths[g])
         if group is not None and group.quota_us is not None:
             _limit_at_start(state, g, group)
@@ -300,8 +301,8 @@ def _limit_at_start(state, g, group):
     tg["quota"][g], tg["burst"][g] = quota, group.burst_us * NS_PER_US
     tg["runtime"][g] = tg["runtime_snap"][g] = tg["refilled"][g] = quota
     tg["refill_seq"][g] = 1
-    tg["period_active"][g] = 1
-    tg["expires"][g] = tg["expires"][g] % period or period
+    tg["period_active"][g] = tg["started"][g] = 1
+    tg["expires"][g] = tg["phase"][g] % period or period
     rq["runtime_enabled"][rq["tg"] == g] = 1
 
 
@@ -318,7 +319,7 @@ def _fill_tasks(state, workload, seed, entries, task_masks):
         row = tasks[t]
         row["group"], row["pc"], row["fetch"], row["state"] = number[task.group], entries[t], 1, NEW
         row["mask"], row["start"], row["end"] = task_masks[t], task.start_ns, -1
-        row["next_timer"], row["hist"] = -1, label[task.label]
+        row["hist"] = label[task.label]
         se["weight"][t] = NICE_WEIGHTS[task.nice + 20]
         se["slice"][t] = base_slice if task.slice_us is None else task.slice_us * NS_PER_US
         se["custom_slice"][t] = task.slice_us is not None

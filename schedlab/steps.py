@@ -165,7 +165,8 @@ def timer(period, offset=0) -> Timer:
     ----------
     period, offset : int or str
         The first activation is at the task's start + offset, then one each period. One that is already past returns
-        at once, so that a late task catches up.
+        at once, so that a late task catches up. Steps of one task with the same period and offset share their
+        activations; a task has at most 4 different ones.
 
     Examples
     --------

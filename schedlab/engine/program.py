@@ -11,7 +11,7 @@ from schedlab.engine.events import set_timer
 from schedlab.engine.record import SAMPLE, SAMPLE_HIST, log_event, observe
 from schedlab.engine.rng import RUN, SLEEP, draw
 from schedlab.engine.smt import RATE_ONE, account_mode
-from schedlab.engine.state import MAX_LOOPS, MAX_POSTS
+from schedlab.engine.state import MAX_LOOPS, MAX_POSTS, MAX_TIMERS
 from schedlab.engine.wakeup import try_to_wake_up
 
 (
@@ -43,20 +43,19 @@ def add_waiter(s, sync, task, last_first):
 
 
 @internal
-def wake_waiter(s, sync, time):
-    """Wake the first waiter; its stamp becomes the time of the wake."""
+def take_waiter(s, sync):
+    """Take the first waiter off the list."""
     task = s.sync_head[sync]
     s.sync_head[sync] = s.task_wait_next[task]
     s.sync_nr_waiting[sync] -= 1
-    s.task_stamp[task] = time
-    try_to_wake_up(s, task)
+    return task
 
 
 @internal
-def remember_post(s, sync, time):
-    """Nobody waits: keep the post, up to the name's limit."""
+def remember_post(s, sync, time, keep):
+    """Nobody waits: remember the post, unless `keep` are remembered already."""
     posts = s.sync_posts[sync]
-    if posts < s.sync_keep[sync]:
+    if posts < keep:
         s.post_time[sync * MAX_POSTS + (s.sync_first_post[sync] + posts) % MAX_POSTS] = time
         s.sync_posts[sync] = posts + 1
 
@@ -85,7 +84,7 @@ def step_wait(s, task, sync, last_first):
 
 
 @internal
-def step_wake(s, task, sync, n, cost):
+def step_wake(s, task, sync, n, cost, keep):
     """Wake waiters, one at a time when each costs the waker kernel time; whether such a section begins."""
     if s.task_batch_left[task] == 0:
         s.task_batch_time[task] = s.sys_now[0]
@@ -96,9 +95,11 @@ def step_wake(s, task, sync, n, cost):
     while s.task_batch_left[task] > 0:
         s.task_batch_left[task] -= 1
         if s.sync_nr_waiting[sync] == 0:
-            remember_post(s, sync, s.task_batch_time[task])
+            remember_post(s, sync, s.task_batch_time[task], keep)
             continue
-        wake_waiter(s, sync, s.task_batch_time[task])
+        waiter = take_waiter(s, sync)
+        s.task_stamp[waiter] = s.task_batch_time[task]
+        try_to_wake_up(s, waiter)
         if cost > 0:
             begin_work(s, task, 1, cost)
             if s.task_batch_left[task] > 0:
@@ -116,18 +117,17 @@ def step_barrier(s, task, sync, n):
         add_waiter(s, sync, task, False)
         return True
     while s.sync_nr_waiting[sync] > 0:
-        wake_waiter(s, sync, s.sys_now[0])
+        try_to_wake_up(s, take_waiter(s, sync))
     return False
 
 
 @internal
-def step_timer(s, task, period, offset):
-    """Wait for the task's next absolute activation; whether the task blocks."""
+def step_timer(s, task, period, offset, slot):
+    """Wait for the next absolute activation of one of the task's timers; whether the task blocks."""
     s.task_pc[task] += 1
-    if s.task_next_timer[task] < 0:
-        s.task_next_timer[task] = s.task_start[task] + offset
-    at = s.task_next_timer[task]
-    s.task_next_timer[task] = at + period
+    slot += task * MAX_TIMERS
+    at = s.task_start[task] + offset + s.timer_done[slot] * period
+    s.timer_done[slot] += 1
     if at <= s.sys_now[0]:
         return False
     set_timer(s, s.sys_src_task[0] + task, at + s.sys_wake_late_ns[0])
@@ -174,7 +174,7 @@ def advance(s, cpu, task):
             set_timer(s, s.sys_src_task[0] + task, s.sys_now[0] + duration + s.sys_wake_late_ns[0])
             return BLOCKS
         elif code == OP_WAKE:
-            if step_wake(s, task, x, y, s.op_z[op]):
+            if step_wake(s, task, x, y, s.op_z[op], s.op_p1[op]):
                 return RUNS
         elif code == OP_WAIT:
             if step_wait(s, task, x, y != 0):
@@ -187,7 +187,7 @@ def advance(s, cpu, task):
             s.loop_count[task * MAX_LOOPS + x] = y
             s.task_pc[task] += 1
         elif code == OP_TIMER:
-            if step_timer(s, task, x, y):
+            if step_timer(s, task, x, y, s.op_z[op]):
                 return BLOCKS
         elif code == OP_BARRIER:
             if step_barrier(s, task, x, y):

@@ -47,11 +47,19 @@ def arm_period_timer(s, g):
 
 @internal
 def start_cfs_bandwidth(s, g):
-    """cf. start_cfs_bandwidth(): start the period timer, keeping its phase; skipped periods are not counted."""
+    """cf. start_cfs_bandwidth(): start the period timer, keeping its phase; skipped periods are not counted.
+
+    The phase was set when the group was made, long before: the first expiry is the next at phase + k * period.
+    """
     if s.tg_period_active[g] != 0:
         return
     s.tg_period_active[g] = 1
-    hrtimer_forward(s, g, s.sys_now[0])
+    now = s.sys_now[0]
+    if s.tg_started[g] == 0:
+        s.tg_started[g] = 1
+        s.tg_expires[g] = now + s.tg_period[g] - (now - s.tg_phase[g]) % s.tg_period[g]
+    else:
+        hrtimer_forward(s, g, now)
     s.tg_timer_cpu[g] = s.sys_this_cpu[0]
     arm_period_timer(s, g)
 

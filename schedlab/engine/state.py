@@ -56,15 +56,16 @@ FIELDS: dict[str, tuple[str, ...]] = {
     # one a task
     "task": (
         "group", "cpu", "pc", "fetch", "mode", "spin", "work", "step_end", "stamp", "wake_time", "waking", "state",
-        "mask", "wait_since", "next_timer", "start", "end", "user_ns", "kernel_ns", "wait_ns", "nr_switches",
+        "mask", "wait_since", "start", "end", "user_ns", "kernel_ns", "wait_ns", "nr_switches",
         "nr_wakeups", "nr_migrations", "nr_samples", "link_next", "link_prev", "wait_next", "pending_cost", "hist",
         "base_mask", "batch_time", "batch_left", "ran",
     ),
     "stream": ("rng", "rng_sleep"),                   # one a task; last elements: one a group (period timer lateness)
     "loop": ("count",),                               # [task * MAX_LOOPS + depth]
+    "timer": ("done",),                               # [task * MAX_TIMERS + k]: activations of its k-th timer so far
     "op": ("code", "kind", "p1", "p2", "x", "y", "z"),
     "table": ("value",),                              # inverse CDFs, 4097 entries each
-    "sync": ("head", "tail", "nr_waiting", "posts", "first_post", "keep"),
+    "sync": ("head", "tail", "nr_waiting", "posts", "first_post"),
     "post": ("time",),                                # [sync * MAX_POSTS + k]: when a remembered post was made
     # one a scheduling entity: tasks first, then (group, CPU) pairs in the order of `rq`
     "se": (
@@ -80,9 +81,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
     # one a group
     "tg": (
         "parent", "size", "depth", "shares", "load_sum", "quota", "period", "burst", "runtime", "runtime_snap", "idle",
-        "period_active", "slack_started", "expires", "nr_periods", "nr_throttled", "throttled_ns", "nr_bursts",
-        "burst_ns", "thr_head", "thr_tail", "timer_cpu", "slack_cpu", "charged", "expired", "refill_seq", "refilled",
-        "created",
+        "period_active", "started", "phase", "slack_started", "expires", "nr_periods", "nr_throttled",
+        "throttled_ns", "nr_bursts", "burst_ns", "thr_head", "thr_tail", "timer_cpu", "slack_cpu", "charged", "expired",
+        "refill_seq", "refilled", "created",
     ),
     "ctrl": ("at", "code", "target", "p1", "p2", "p3"),
     "hist": ("count", "sum", "max"),
@@ -93,6 +94,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 _UNSIGNED = {"stream_rng", "stream_rng_sleep"}
 MAX_LOOPS = 8
 MAX_POSTS = 16
+MAX_TIMERS = 4
 NEVER = np.int64(np.iinfo(np.int64).max)
 
 DTYPES = {

@@ -19,7 +19,7 @@ def simulate(machine, kernel, workload, duration_ns: int, seed: int = 0) -> Refe
     kernel : Kernel
     workload : Workload
     duration_ns : int
-        Simulated time; events at its very end still run.
+        Simulated time; events at its very end do not run.
     seed : int
         Seed of all random streams.
 

@@ -30,8 +30,12 @@ def start_period_timer(m, group: GroupRecord):
     if b.period_active:
         return
     b.period_active = True
-    _, b.expiry = forward(b.expiry, m.now, b.period)
-    b.period_cpu = m.this_cpu if m.this_cpu is not None else 0
+    if b.expiry is None:
+        # as a timer that has kept its phase since long before: the first phase + k * period after now
+        b.expiry = m.now + b.period - (m.now - b.phase) % b.period
+    else:
+        _, b.expiry = forward(b.expiry, m.now, b.period)
+    b.period_cpu = m.this_cpu
     m.queue.set(Source.PERIOD, group.index, b.expiry)
 
 
@@ -134,7 +138,7 @@ def start_slack_timer(m, group: GroupRecord):
     if b.slack_started and not m.kernel.has("slack-timer-pushed-back"):
         return
     b.slack_started = True
-    b.slack_cpu = m.this_cpu if m.this_cpu is not None else 0
+    b.slack_cpu = m.this_cpu
     m.queue.set(Source.SLACK, group.index, m.now + SLACK_PERIOD)
 
 
@@ -167,7 +171,7 @@ def run_period_timer(m, group: GroupRecord):
         overruns, b.expiry = forward(b.expiry, clock, b.period)
         if not overruns:
             break
-        m.add_stall(m.this_cpu, cost)
+        m.hold(m.this_cpu, cost)
         idle = refresh(m, group, overruns)
         clock += cost
         rounds += 1
@@ -257,10 +261,7 @@ def write_limit(m, group: GroupRecord, quota: int | None, period: int, burst: in
 
 
 def write_first_limit(m, group: GroupRecord, quota: int | None, period: int, burst: int, phase: int):
-    """The limit that a group has from the start; its timer next fires at the first phase + k * period after 0."""
-    b = group.bandwidth
-    b.period = period
-    # the first such time after 0: what a timer that has run since long before gives
-    b.expiry = phase % period or period
+    """The limit that a group has from the start, and the phase that its timer keeps."""
+    group.bandwidth.phase = phase
     if quota is not None:
         write_limit(m, group, quota, period, burst)

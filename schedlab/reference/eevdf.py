@@ -24,11 +24,15 @@ def is_eligible(q: CfsRq, se: Entity) -> bool:
     return sum((other.vruntime - se.vruntime) * other.weight for other in q.queued()) >= 0
 
 
-def store_lag(m, q: CfsRq, se: Entity):
-    """Keep the lag for the time off the queue, within two slices or a tick; cf. update_entity_lag(), v6.12."""
-    lag = avg_vruntime(q) - se.vruntime
+def entity_lag(m, q: CfsRq, se: Entity) -> int:
+    """Return V - vruntime, within two slices or a tick; cf. entity_lag(), v6.12."""
     limit = calc_delta_fair(max(2 * se.slice, m.kernel.tick_ns), se)
-    se.vlag = max(-limit, min(lag, limit))
+    return max(-limit, min(avg_vruntime(q) - se.vruntime, limit))
+
+
+def store_lag(m, q: CfsRq, se: Entity):
+    """Keep the lag for the time off the queue; cf. update_entity_lag(), v6.12."""
+    se.vlag = entity_lag(m, q, se)
 
 
 def is_protected(se: Entity) -> bool:
@@ -121,7 +125,8 @@ def dequeue_entity(m, q: CfsRq, se: Entity, flags: Flag) -> bool:
         se.sched_delayed = True
         return False
     store_lag(m, q, se)
-    if not sleeps:
+    if not sleeps and m.kernel.preempt_short:
+        # PLACE_REL_DEADLINE came with 6.12
         se.deadline -= se.vruntime
         se.rel_deadline = True
     if se is not q.curr:
@@ -161,10 +166,11 @@ def reweight(m, q: CfsRq, se: Entity, weight: int):
         se.weight = weight
         return
     is_curr = se is q.curr
-    if is_curr:
+    if is_curr or m.kernel.preempt_short:
+        # 6.12 charges whoever runs on the level
         update_curr(m, q)
     v = avg_vruntime(q)
-    lag = div_trunc((v - se.vruntime) * se.weight, weight)
+    lag = div_trunc(entity_lag(m, q, se) * se.weight, weight) if v != se.vruntime else 0
     until_deadline = div_trunc((se.deadline - v) * se.weight, weight)
     if not is_curr:
         q.tree.remove(se)
@@ -196,18 +202,19 @@ def pick_eevdf(q: CfsRq) -> Entity:
 
 def pick_entity(m, q: CfsRq) -> Entity | None:
     """Return the entity to run, None when it was a delayed one that is dequeued instead; cf. pick_next_entity()."""
-    if q.next is not None and is_eligible(q, q.next):
-        return q.next
     se = pick_eevdf(q)
+    if m.kernel.preempt_short and q.next is not None and is_eligible(q, q.next):
+        # PICK_BUDDY is a feature of 6.12; 6.6 looks at `next` only with NEXT_BUDDY, which is off
+        se = q.next
     if se.sched_delayed:
         hierarchy.dequeue_entities(m, se, Flag.SLEEP | Flag.DELAYED)
         return None
     return se
 
 
-def pick_checks_runtime(q: CfsRq) -> bool:
-    """Whether the pick checks this level's runtime: always."""
-    return True
+def pick_checks_runtime(m, q: CfsRq) -> bool:
+    """Whether the pick checks this level's runtime: always in 6.12, before that where an entity of it runs."""
+    return m.kernel.preempt_short or q.curr is not None
 
 
 def set_next_entity(m, q: CfsRq, se: Entity):
@@ -292,11 +299,15 @@ def hrtick_slice(m, task: TaskRecord) -> int:
     return task.entity.slice
 
 
-# ---- buddies: set by nothing in these versions, but kept in order ----------------------------------------------------
+# ---- buddies ---------------------------------------------------------------------------------------------------------
 
 
 def bias_next(se: Entity):
-    """A task went to sleep in the group of this entity: EEVDF does not favour the group."""
+    """A task went to sleep in the group of this entity: favour the group at the next pick; cf. set_next_buddy()."""
+    for ancestor in path_up(se):
+        if not ancestor.on_rq:
+            return
+        ancestor.cfs_rq.next = ancestor
 
 
 def clear_buddies(se: Entity):

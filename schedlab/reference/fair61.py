@@ -1,7 +1,8 @@
 """CFS as of 6.1: vruntime, placement, buddies, pick and preemption at one level of the hierarchy."""
 
-from . import bandwidth, hierarchy, throttle
+from . import bandwidth, hierarchy
 from .arithmetic import calc_delta_fair, insert_by
+from .events import Source
 from .resched import is_asked, resched_curr
 from .state import CfsRq, Entity, Flag, TaskRecord, matching_entities, path_up
 
@@ -80,7 +81,6 @@ def enqueue_entity(m, q: CfsRq, se: Entity, flags: Flag):
     se.on_rq = True
     if q.nr_queued == 1:
         bandwidth.check_enqueue_throttle(m, q)
-        throttle.start_clocks(m, q)
 
 
 def dequeue_entity(m, q: CfsRq, se: Entity, flags: Flag) -> bool:
@@ -153,7 +153,7 @@ def second_entity(q: CfsRq, first: Entity, curr: Entity | None) -> Entity | None
     return second
 
 
-def pick_checks_runtime(q: CfsRq) -> bool:
+def pick_checks_runtime(m, q: CfsRq) -> bool:
     """Whether the pick checks this level's runtime: only where an entity of it runs."""
     return q.curr is not None
 
@@ -187,7 +187,8 @@ def entity_tick(m, q: CfsRq, se: Entity, from_hrtick: bool):
     hierarchy.update_cfs_group(m, se)
     if from_hrtick:
         resched_curr(m, q.cpu)
-    elif q.nr_queued > 1:
+    elif q.nr_queued > 1 and m.queue.time_of(Source.HRTICK, q.cpu) is None:
+        # while an hrtick is to come it ends the slice (DOUBLE_TICK is off)
         check_preempt_tick(m, q, se)
 
 

@@ -8,7 +8,12 @@ def enqueue_task(m, task: TaskRecord, flags: Flag):
 
     The walk ends at a throttled queue: what is above does not see the task.
     """
-    path = path_up(task.entity)
+    enqueue_path(m, path_up(task.entity), flags)
+    m.update_hrtick(task.cpu)
+
+
+def enqueue_path(m, path: list[Entity], flags: Flag):
+    """Enqueue an entity and its ancestors, from below."""
     while path and not path[0].on_rq:
         se = path.pop(0)
         set_slice(m, se)
@@ -29,12 +34,15 @@ def wake_delayed(m, task: TaskRecord):
 def dequeue_task(m, task: TaskRecord, flags: Flag):
     """Take a task off its queue (or leave it there delayed); cf. dequeue_task_fair()."""
     dequeue_entities(m, task.entity, flags)
+    if not task.entity.sched_delayed:
+        m.update_hrtick(task.cpu)
 
 
 def dequeue_entities(m, se: Entity, flags: Flag):
     """Dequeue an entity, and those of its ancestors that thereby become empty; cf. dequeue_entities(), v6.12.
 
-    Where an ancestor is delayed instead of dequeued, the rest of the walk begins with itself.
+    Where an ancestor is delayed instead of dequeued, the rest of the walk begins with itself; as nothing is queued
+    below it, it takes the shortest slice of its own level.
     """
     sleeps = Flag.SLEEP in flags
     path = path_up(se)
@@ -43,6 +51,7 @@ def dequeue_entities(m, se: Entity, flags: Flag):
         if not m.policy.dequeue_entity(m, q, path[0], flags):
             if path[0].my_q is None:
                 return
+            path[0].slice = min(other.slice for other in q.queued())
             break
         path.pop(0)
         if q.throttled:
@@ -86,15 +95,16 @@ def group_weight(q: CfsRq) -> int:
 def update_cfs_group(m, se: Entity):
     """Recompute the weight of a group's entity; cf. update_cfs_group().
 
-    A queue without weight keeps what it had, and with EEVDF one in a throttled hierarchy too.
+    A queue without weight keeps what it had, and one in a throttled hierarchy too. 6.1 goes on though nothing changes,
+    and so charges the level's running entity.
     """
     q = se.my_q
     if q is None or not q.load:
         return
-    if m.kernel.policy == "eevdf" and q.throttle_count:
+    if q.throttle_count:
         return
     weight = group_weight(q)
-    if weight != se.weight:
+    if weight != se.weight or m.kernel.policy == "cfs":
         m.policy.reweight(m, se.cfs_rq, se, weight)
 
 

@@ -16,8 +16,8 @@ class Model:
     ----------
     now : int
         Time in ns.
-    this_cpu : int or None
-        The CPU that executes the present event; None for a scenario event, which comes from outside.
+    this_cpu : int
+        The CPU that executes the present event; CPU 0 for what is done from outside.
     events : list of (time_ns, kind, cpu, a, b)
         The log.
     """
@@ -30,7 +30,7 @@ class Model:
         self.machine, self.kernel, self.workload = machine, kernel, workload
         self.policy = fair61 if kernel.policy == "cfs" else eevdf
         self.now = 0
-        self.this_cpu: int | None = None
+        self.this_cpu = 0
         self.queue = EventQueue()
         self.events: list[tuple[int, str, int, int, int]] = []
         self.waiters: dict[str, list[TaskRecord]] = {}
@@ -112,17 +112,20 @@ class Model:
             offset += cpu * tick // (2 * self.machine.nr_cpus)
         return offset + ((self.now - offset) // tick + 1) * tick
 
-    def add_stall(self, cpu: int, cost: int):
+    def hold(self, cpu: int, cost: int):
         """Delay what a CPU runs by the kernel's own work."""
-        speed.add_stall(self, self.cpus[cpu], cost)
+        speed.hold(self, self.cpus[cpu], cost)
+
+    def update_hrtick(self, cpu: int):
+        """A task came to the CPU's queue or left it."""
+        schedule.update_hrtick(self, self.cpus[cpu])
 
     # ---- the loop ----------------------------------------------------------------------------------------------------
 
     def run(self, until: int):
-        """Run all events up to `until`, itself included."""
-        while (time_ns := self.queue.next_time()) is not None and time_ns <= until:
+        """Run all events before `until`."""
+        while (time_ns := self.queue.next_time()) is not None and time_ns < until:
             self.now, source, number = self.queue.pop()
-            self.this_cpu = None
             self.dispatch(source, number)
             self.reschedule()
         self.now = until
@@ -138,6 +141,7 @@ class Model:
         elif source is Source.CSD:
             throttle.serve_requests(self, number)
         elif source is Source.RESCHED:
+            self.this_cpu = number
             self.cpus[number].need_resched = True
         elif source is Source.HRTICK:
             schedule.hrtick(self, self.cpus[number])
@@ -158,7 +162,8 @@ class Model:
             placement.end_sleep(self, task)
 
     def scenario_event(self, event: SetCpuMax | SetAffinity):
-        """Something is done to the workload from outside."""
+        """Something is done to the workload, by somebody on CPU 0."""
+        self.this_cpu = 0
         if isinstance(event, SetAffinity):
             task = next(t for t in self.tasks if t.spec.name == event.task)
             placement.set_allowed(self, task, event.cpus)

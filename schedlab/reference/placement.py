@@ -24,13 +24,13 @@ def select_fork(m, task: TaskRecord) -> int:
     """An idle CPU on the least busy core, or else the CPU with the fewest runnable tasks."""
     idle = [c for c in task.allowed if is_idle(m.cpus[c])]
     if idle:
-        return min(idle, key=lambda c: (busy_threads(m, c), c))
+        return min(idle, key=lambda c: (busy_siblings(m, c), c))
     return min(task.allowed, key=lambda c: (m.cpus[c].root.h_nr_runnable, c))
 
 
-def busy_threads(m, cpu: int) -> int:
-    """Return how many threads of that CPU's core run a task."""
-    return sum(m.cpus[c].curr is not None for c in m.machine.siblings(cpu))
+def busy_siblings(m, cpu: int) -> int:
+    """Return how many CPUs of that CPU's core are not idle."""
+    return sum(not is_idle(m.cpus[c]) for c in m.machine.siblings(cpu))
 
 
 def select_wake(m, task: TaskRecord) -> int:
@@ -53,7 +53,6 @@ def set_cpu(m, task: TaskRecord, cpu: int):
     """Note the task's CPU and queue; cf. set_task_cpu()."""
     if task.state is not TaskState.NEW and cpu != task.cpu:
         task.nr_migrations += 1
-        m.log("migrate", cpu, task.index, task.cpu)
     task.cpu = cpu
     task.entity.cfs_rq = task.group.cfs_rqs[cpu]
 
@@ -76,11 +75,10 @@ def wake_task(m, task: TaskRecord):
     task.nr_wakeups += 1
     task.waits_since = m.now
     if task.entity.on_rq:
-        # still on its way to be dequeued, or delayed: it stays where it is
+        # delayed: it stays where it is
         m.log("wake", task.cpu, task.index, 0)
-        if task.entity.sched_delayed:
-            hierarchy.wake_delayed(m, task)
-            schedule.after_enqueue(m, task)
+        hierarchy.wake_delayed(m, task)
+        schedule.after_enqueue(m, task)
         return
     cpu = select_wake(m, task)
     flags = Flag.WAKEUP
@@ -126,6 +124,7 @@ def may_pull(source: CpuRecord, cpu: CpuRecord, task: TaskRecord) -> bool:
 
 def move_queued(m, task: TaskRecord, cpu: int):
     """Take a queued task to another CPU."""
+    m.log("migrate", cpu, task.index, task.cpu)
     hierarchy.dequeue_task(m, task, Flag.NONE)
     set_cpu(m, task, cpu)
     hierarchy.enqueue_task(m, task, Flag.NONE)

@@ -17,10 +17,10 @@ from ..steps import (
     Wake,
     Yield,
 )
-from . import placement, speed
+from . import hierarchy, placement, speed
 from .events import Source
 from .rng import RUN_LIKE, SLEEP_LIKE
-from .state import TaskRecord, TaskState
+from .state import Flag, TaskRecord, TaskState
 
 # far more steps at one instant than any sensible program has
 MAX_INSTANT_STEPS = 1_000_000
@@ -84,9 +84,10 @@ def run_program(m, task: TaskRecord):
 
 
 def block(m, task: TaskRecord):
-    """The running task blocks; `__schedule` will dequeue it."""
+    """The running task blocks, and leaves its queue at once."""
     task.state = TaskState.BLOCKED
     m.log("block", task.cpu, task.index, 0)
+    hierarchy.dequeue_task(m, task, Flag.SLEEP)
     give_up_cpu(m, task)
 
 
@@ -95,6 +96,7 @@ def exit_task(m, task: TaskRecord):
     task.state = TaskState.EXITED
     task.end_ns = m.now
     m.log("exit", task.cpu, task.index, 0)
+    hierarchy.dequeue_task(m, task, Flag.SLEEP | Flag.SPECIAL)
     give_up_cpu(m, task)
 
 
@@ -102,7 +104,7 @@ def give_up_cpu(m, task: TaskRecord):
     """The program goes on when the task next runs."""
     task.fetch = True
     m.cpus[task.cpu].need_resched = True
-    speed.arm_step(m, m.cpus[task.cpu])
+    m.queue.cancel(Source.STEP, task.cpu)
 
 
 def begin_work(m, task: TaskRecord, ns: int, in_kernel: bool):
@@ -143,9 +145,10 @@ def do_sleep(m, task: TaskRecord, step: Sleep) -> bool:
 
 
 def do_timer(m, task: TaskRecord, step: Timer) -> bool:
-    """Block until the task's next activation, unless it is past."""
-    activation = task.spec.start_ns + step.offset_ns + task.nr_activations * step.period_ns
-    task.nr_activations += 1
+    """Block until the next activation of this timer of the task, unless it is past."""
+    done = task.activations.get(step, 0)
+    activation = task.spec.start_ns + step.offset_ns + done * step.period_ns
+    task.activations[step] = done + 1
     if activation <= m.now:
         return True
     m.queue.set(Source.TASK, task.index, activation + m.wake_late)
@@ -173,16 +176,14 @@ def do_wait(m, task: TaskRecord, step: Wait) -> bool:
 
 
 def do_wake(m, task: TaskRecord, step: Wake) -> bool:
-    """Begin to wake waiters, or remember that nobody waited."""
+    """Begin to wake waiters, and remember up to `keep` posts for those who did not wait."""
     waiters = m.waiters.setdefault(step.name, [])
-    if not waiters:
-        posts = m.posts.setdefault(step.name, [])
-        new = 1 if step.n == ALL else step.n
-        posts.extend([m.now] * min(new, max(0, step.keep - len(posts))))
-        return True
-    n = len(waiters) if step.n == ALL else min(step.n, len(waiters))
+    posts = m.posts.setdefault(step.name, [])
+    wanted = max(1, len(waiters)) if step.n == ALL else step.n
+    n = min(wanted, len(waiters))
     task.batch, task.batch_step, task.batch_began = waiters[:n], step, m.now
     del waiters[:n]
+    posts.extend([m.now] * min(wanted - n, max(0, step.keep - len(posts))))
     return True
 
 

@@ -4,11 +4,11 @@ from .events import Source
 
 
 def resched_curr(m, cpu: int):
-    """Ask a CPU to reschedule; cf. resched_curr(). Another CPU hears of it `ipi_ns` later.
+    """Ask a CPU to reschedule; cf. resched_curr(). Another CPU hears of it `ipi_ns` later, at once when that is 0.
 
     A CPU that has been asked already is not asked again.
     """
-    if cpu == m.this_cpu:
+    if cpu == m.this_cpu or m.kernel.costs.ipi_ns == 0:
         m.cpus[cpu].need_resched = True
     elif not is_asked(m, cpu):
         m.queue.set(Source.RESCHED, cpu, m.now + m.kernel.costs.ipi_ns)

@@ -2,9 +2,8 @@
 
 from . import bandwidth, placement, program, speed
 from .events import Source
-from .hierarchy import dequeue_task
 from .resched import resched_curr
-from .state import CpuRecord, Flag, TaskRecord, TaskState, path_up
+from .state import CpuRecord, TaskRecord, TaskState, path_up
 
 MIN_HRTICK = 10_000
 
@@ -14,40 +13,38 @@ def schedule(m, cpu: CpuRecord):
     m.this_cpu = cpu.number
     m.queue.cancel(Source.HRTICK, cpu.number)
     prev = cpu.curr
-    if prev is not None and prev.entity.on_rq and not prev.entity.sched_delayed:
-        deactivate(m, prev)
+    cpu.prev_put = False
     following = pick_next_task(m, cpu)
     while following is None and placement.pull(m, cpu):
         following = pick_next_task(m, cpu)
     change_entities(m, cpu, prev, following)
+    # a request made during the pick is answered by it
     cpu.need_resched = False
     m.queue.cancel(Source.RESCHED, cpu.number)
+    m.queue.cancel(Source.HRTICK, cpu.number)
+    switches = prev is not following or cpu.left is not None
     switch(m, cpu, prev, following)
     if following is not None:
-        arm_hrtick(m, following)
-        if following.fetch:
+        if switches or m.kernel.policy == "cfs":
+            arm_hrtick(m, cpu, from_pick=True)
+        if following.fetch and m.now >= cpu.held_until:
             program.run_program(m, following)
-
-
-def deactivate(m, task: TaskRecord):
-    """Dequeue the previous task when it has blocked or exited."""
-    if task.state is TaskState.BLOCKED:
-        dequeue_task(m, task, Flag.SLEEP)
-    elif task.state is TaskState.EXITED:
-        dequeue_task(m, task, Flag.SLEEP | Flag.SPECIAL)
 
 
 def pick_next_task(m, cpu: CpuRecord) -> TaskRecord | None:
     """Walk down from the root; cf. pick_task_fair(), and pick_next_task_fair(), v6.1.
 
-    The walk begins anew when a level was throttled or what was picked was a delayed entity. In v6.1 the CPU's task is
-    put before the new walk; here it stays where it is.
+    The walk begins anew when a level was throttled or what was picked was a delayed entity. Before 6.12 the CPU's task
+    is put on all levels before the new walk.
     """
     q = cpu.root
     while cpu.root.nr_queued:
         if q.curr is not None and q.curr.on_rq:
             m.policy.update_curr(m, q)
-        if m.policy.pick_checks_runtime(q) and bandwidth.check_runtime(m, q):
+        if m.policy.pick_checks_runtime(m, q) and bandwidth.check_runtime(m, q):
+            if not m.kernel.preempt_short and cpu.curr is not None:
+                put_prev_all(m, cpu.curr)
+                cpu.prev_put = True
             q = cpu.root
             continue
         se = m.policy.pick_entity(m, q)
@@ -63,14 +60,15 @@ def pick_next_task(m, cpu: CpuRecord) -> TaskRecord | None:
 def change_entities(m, cpu: CpuRecord, prev: TaskRecord | None, following: TaskRecord | None):
     """Put the entities of prev and set those of the next task, on the levels where they differ.
 
-    cf. the end of pick_next_task_fair(), and set_next_task_fair() where the CPU ran nothing
+    cf. the end of pick_next_task_fair(), and set_next_task_fair() where the CPU ran nothing. Only 6.12 accounts there.
     """
-    if prev is following:
-        return
-    if prev is None:
-        for se in reversed(path_up(following.entity)):
+    if prev is None or cpu.prev_put:
+        for se in reversed(path_up(following.entity)) if following is not None else ():
             m.policy.set_next_entity(m, se.cfs_rq, se)
-            bandwidth.account(m, se.cfs_rq, 0)
+            if m.kernel.preempt_short:
+                bandwidth.account(m, se.cfs_rq, 0)
+    elif prev is following:
+        return
     elif following is None:
         put_prev_all(m, prev)
     else:
@@ -116,7 +114,7 @@ def switch(m, cpu: CpuRecord, prev: TaskRecord | None, following: TaskRecord | N
     cpu.tasks.insert(0, following)
     following.nr_switches += 1
     following.wait_ns += m.now - following.waits_since
-    speed.add_stall(m, cpu, m.kernel.costs.context_switch_ns)
+    speed.hold(m, cpu, m.kernel.costs.context_switch_ns)
 
 
 def number_of(task: TaskRecord | None) -> int:
@@ -128,12 +126,11 @@ def number_of(task: TaskRecord | None) -> int:
 
 
 def after_enqueue(m, task: TaskRecord):
-    """Does the task preempt what its CPU runs? cf. wakeup_preempt(), hrtick_update()."""
+    """Does the task preempt what its CPU runs? cf. wakeup_preempt()."""
     cpu = m.cpus[task.cpu]
     if cpu.curr is None:
         resched_curr(m, cpu.number)
     elif cpu.curr is not task:
-        arm_hrtick(m, cpu.curr)
         m.policy.check_preempt(m, cpu.curr, task)
 
 
@@ -144,7 +141,7 @@ def tick(m, cpu: CpuRecord):
     """A periodic tick of a CPU that runs a task; cf. scheduler_tick(), task_tick_fair()."""
     m.this_cpu = cpu.number
     m.queue.set(Source.TICK, cpu.number, m.now + m.kernel.tick_ns)
-    speed.add_stall(m, cpu, m.kernel.costs.tick_ns)
+    speed.hold(m, cpu, m.kernel.costs.tick_ns)
     tick_entities(m, cpu, from_hrtick=False)
 
 
@@ -161,10 +158,26 @@ def tick_entities(m, cpu: CpuRecord, from_hrtick: bool):
             m.policy.entity_tick(m, se.cfs_rq, se, from_hrtick)
 
 
-def arm_hrtick(m, task: TaskRecord):
-    """Arm a timer for the end of the running task's slice; cf. hrtick_start_fair(), v6.12."""
-    if not m.kernel.hrtick or m.cpus[task.cpu].root.h_nr_queued < 2:
+def update_hrtick(m, cpu: CpuRecord):
+    """A task came to the queue or left it; cf. hrtick_update()."""
+    if cpu.curr is None:
+        return
+    if m.kernel.policy == "cfs" and cpu.curr.entity.cfs_rq.nr_queued >= m.policy.NR_LATENCY:
+        return
+    arm_hrtick(m, cpu, from_pick=False)
+
+
+def arm_hrtick(m, cpu: CpuRecord, from_pick: bool):
+    """Arm a timer for the end of the running task's slice; cf. hrtick_start_fair(), v6.12.
+
+    A slice that is over asks for a resched, unless `__schedule` itself is at work.
+    """
+    task = cpu.curr
+    if not m.kernel.hrtick or cpu.root.h_nr_queued < 2 or not task.entity.on_rq:
         return
     ran = task.entity.sum_exec - task.entity.prev_sum_exec
-    delay = max(MIN_HRTICK, m.policy.hrtick_slice(m, task) - ran)
-    m.queue.set(Source.HRTICK, task.cpu, m.now + delay)
+    left = m.policy.hrtick_slice(m, task) - ran
+    if left >= 0:
+        m.queue.set(Source.HRTICK, cpu.number, m.now + max(MIN_HRTICK, left))
+    elif not from_pick:
+        resched_curr(m, cpu.number)

@@ -18,28 +18,33 @@ def settle(m, cpu: CpuRecord):
         task.kernel_ns += elapsed
     else:
         task.user_ns += elapsed
-    stalled = min(elapsed, task.stall)
-    task.stall -= stalled
-    task.work = max(0, task.work - (elapsed - stalled) * cpu.speed_ppm)
+    worked = max(0, m.now - max(cpu.held_until, m.now - elapsed))
+    task.work = max(0, task.work - worked * cpu.speed_ppm)
 
 
 def arm_step(m, cpu: CpuRecord):
-    """Set the time at which the running task's step ends: the first whole ns at which its work is done."""
+    """Set the time at which the running task's step ends: the first whole ns at which its work is done.
+
+    A task that has a step to fetch fetches it when it is no longer delayed.
+    """
     task = cpu.curr
-    if task is None or task.fetch:
+    held = max(0, cpu.held_until - m.now)
+    if task is None:
         m.queue.cancel(Source.STEP, cpu.number)
+    elif task.fetch:
+        m.queue.set(Source.STEP, cpu.number, m.now + held)
     elif task.spin_until is not None:
         # the clock that the task looks at does not stop while it is not running
         m.queue.set(Source.STEP, cpu.number, max(m.now, task.spin_until))
     else:
-        m.queue.set(Source.STEP, cpu.number, m.now + task.stall - (-task.work // cpu.speed_ppm))
+        m.queue.set(Source.STEP, cpu.number, m.now + held - (-task.work // cpu.speed_ppm))
 
 
-def add_stall(m, cpu: CpuRecord, cost: int):
-    """The kernel's own work delays the running task's by `cost` ns."""
-    if cost and cpu.curr is not None:
+def hold(m, cpu: CpuRecord, cost: int):
+    """The kernel's own work holds the CPU for `cost` ns more: the work of whoever runs waits."""
+    if cost:
         settle(m, cpu)
-        cpu.curr.stall += cost
+        cpu.held_until = max(cpu.held_until, m.now) + cost
         arm_step(m, cpu)
 
 

@@ -143,7 +143,8 @@ class Bandwidth:
     period_active: bool = False
     in_callback: bool = False
     slack_started: bool = False
-    expiry: int = 0
+    phase: int = 0
+    expiry: int | None = None
     period_cpu: int = 0
     slack_cpu: int = 0
     epoch: int = 0
@@ -179,8 +180,9 @@ class GroupRecord:
 class CpuRecord:
     """A CPU (cf. struct rq).
 
-    `tasks` is the list that balancing scans, `left` a task that was moved away while it ran, and `settled_at` the time
-    up to which the running task's work is counted.
+    `tasks` is the list that balancing scans, `left` a task that was moved away while it ran, `prev_put` whether the
+    pick has put the previous task already, `settled_at` the time up to which the running task's work is counted, and
+    `held_until` the time up to which the kernel's own work holds the CPU.
     """
 
     number: int
@@ -192,14 +194,16 @@ class CpuRecord:
     csd_list: list[CfsRq] = field(default_factory=list)
     speed_ppm: int = 0
     settled_at: int = 0
+    held_until: int = 0
+    prev_put: bool = False
 
 
 @dataclass(eq=False)
 class TaskRecord:
     """A task: its entity, where its program stands, and what it has used.
 
-    `work` is what is left of the present step in units of 1e-6 ns at speed 1, `stall` the CPU time by which costs of
-    the kernel still delay it; `fetch` says that the next step is to be fetched once it runs.
+    `work` is what is left of the present step in units of 1e-6 ns at speed 1; `fetch` says that the next step is to be
+    fetched once it runs.
     """
 
     index: int
@@ -214,12 +218,11 @@ class TaskRecord:
     fetch: bool = True
     in_kernel: bool = False
     work: int = 0
-    stall: int = 0
     spin_until: int | None = None
     batch: list = field(default_factory=list)
     batch_step: object = None
     batch_began: int = 0
-    nr_activations: int = 0
+    activations: dict = field(default_factory=dict)
     stamp: int = 0
     end_ns: int = -1
     user_ns: int = 0

@@ -20,7 +20,8 @@ def throttle(m, q: CfsRq) -> bool:
     dequeue_throttled(m, q)
     q.throttled = True
     m.log("throttle", q.cpu, q.group.index, 0)
-    if q.nr_queued:
+    if q.nr_queued or m.kernel.policy == "cfs":
+        # before 6.6 the clock of an empty queue runs too
         q.throttled_clock = m.now
     return True
 

@@ -20,7 +20,7 @@ def hogs(nr, quota_ms, release, hz, periods, offset_ms=0, patches=(), **group):
     limited = Group("/g", quota_us=quota_ms * 1000, **{"phase_us": 0, **group})
     tasks = tuple(Task(f"hog{c}", FOREVER, group="/g", cpus=c) for c in range(nr))
     linux = Kernel.version(release, hz=hz, tick_offset_us=offset_ms * 1000).with_patch(*patches)
-    return simulate(Machine.uniform(nr), linux, Workload((limited,), tasks), periods * 100 * MS)
+    return simulate(Machine.uniform(nr), linux, Workload((limited,), tasks), periods * 100 * MS + 1)
 
 
 def busy(result, cpu=None):
@@ -198,7 +198,7 @@ def test_f8_f9__period_too_short(patches, ns):
     period, quota = (value * (MS if value < 1000 else 1) for value in ns)
     linux = Kernel.version("6.1", costs=Costs(period_timer_ns=10_100_000)).with_patch(*patches)
     job = Workload((Group("/g", quota_us=1000, period_us=10_000, phase_us=0),), (Task("hog", FOREVER, group="/g"),))
-    result = simulate(Machine.uniform(1), linux, job, 10 * MS)
+    result = simulate(Machine.uniform(1), linux, job, 10 * MS + 1)
     b = result.model.groups[1].bandwidth
     assert (b.period, b.quota) == (period, quota)
 
@@ -209,7 +209,7 @@ def test_nested_quotas__the_smaller_rules():
         Machine.uniform(1),
         Kernel.version("6.12", hz=1000),
         Workload(groups, (Task("hog", FOREVER, group="/a/b"),)),
-        1000 * MS,
+        1000 * MS + 1,
     )
     stat = result.cpu_stat()
     assert stat["/a/b"]["usage_usec"] == stat["/a"]["usage_usec"] == 200_000
@@ -334,7 +334,7 @@ def test_spin__wall_clock_counts_while_throttled():
 
 def test_costs__delay_work_not_spins():
     costs = Costs(context_switch_ns=1000, tick_ns=500)
-    for program, end in ((run("3.5ms"), 3_500_000 + 1000 + 3 * 500), (spin("3.5ms"), 3_500_000)):
+    for program, end in ((run("3.5ms"), 3_500_000 + 1000 + 3 * 500), (spin("3.5ms"), 3_501_000)):
         linux = Kernel.version("6.1", hz=1000, costs=costs)
         result = simulate(Machine.uniform(1), linux, Workload(tasks=(Task("t", program),)), 5 * MS)
         assert result.tasks()[0]["end_ns"] == end

@@ -1,0 +1,213 @@
+"""Small random scenarios: a machine, a kernel, a workload and a duration."""
+
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from schedlab import durations, steps
+from schedlab.kernel import Costs, Kernel
+from schedlab.machine import Machine
+from schedlab.workload import Group, SetAffinity, SetCpuMax, Task, Workload
+
+US = 1_000
+MS = 1_000_000
+
+RELEASES = ("6.1", "6.3", "6.4", "6.6", "6.12")
+LEGACY = ("expire-local-slices", "slack-timer-pushed-back", "lifo-throttle-list")
+PHASES = ("interleave-timers", "staggered", "golden")
+NAMES = ("x", "y")
+# round times make events coincide, odd ones keep them apart
+WORK_NS = (10 * US, 50 * US, 123_457, 400 * US, 1 * MS, 1_700_003, 3 * MS, 5 * MS, 12 * MS, 40_000_001)
+SLEEP_NS = (20 * US, 100 * US, 765_431, 1 * MS, 2_500_001, 4 * MS, 10 * MS, 33_333_333)
+QUOTAS_US = (1_000, 2_000, 3_000, 5_000, 7_500, 10_000, 20_000, 33_000, 60_000, 120_000)
+PERIODS_US = (5_000, 10_000, 20_000, 25_000, 50_000, 100_000)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What `simulate` takes, in one piece."""
+
+    machine: Machine
+    kernel: Kernel
+    workload: Workload
+    duration_ns: int
+    seed: int
+
+
+@st.composite
+def machines(draw):
+    nr_cpus = draw(st.sampled_from((1, 2, 3, 4)))
+    smt = draw(st.sampled_from((1, 2))) if nr_cpus % 2 == 0 else 1
+    nr_llcs = draw(st.sampled_from((1, 2))) if nr_cpus // smt % 2 == 0 else 1
+    numbering = draw(st.sampled_from(("adjacent", "split")))
+    throughput = (1.0, 1.3) if smt == 2 else (1.0,)
+    machine = Machine.uniform(nr_cpus, smt, nr_llcs=nr_llcs, numbering=numbering, smt_throughput=throughput)
+    if draw(st.booleans()):
+        speeds = st.sampled_from((1.0, 1.0, 0.7, 0.33333))
+        machine = machine.replace(speed=tuple(draw(speeds) for _ in range(nr_cpus)))
+    return machine
+
+
+@st.composite
+def kernels(draw, releases=RELEASES):
+    hz = draw(st.sampled_from((100, 250, 300, 1000)))
+    tunables = {"hz": hz}
+    if draw(st.booleans()):
+        tunables["tick_offset_us"] = draw(st.sampled_from((0, 1, 500, 999)))
+        tunables["skew_tick"] = draw(st.booleans())
+    if draw(st.integers(0, 3)) == 0:
+        tunables["cfs_bandwidth_slice_us"] = draw(st.sampled_from((1_000, 3_000, 10_000)))
+    if draw(st.integers(0, 3)) == 0:
+        tunables["costs"] = draw(costs())
+    if draw(st.integers(0, 3)) == 0:
+        tunables["wake_late_us"] = 50
+    tunables["hrtick"] = draw(st.integers(0, 4)) == 0
+    kernel = Kernel.version(draw(st.sampled_from(releases)), **tunables)
+    if not kernel.patches:
+        patch = draw(st.sampled_from((None, *PHASES)))
+        kernel = kernel.with_patch(patch) if patch else kernel
+    if draw(st.integers(0, 3)) == 0:
+        kernel = kernel.with_patch(draw(st.sampled_from(LEGACY)))
+    return kernel
+
+
+@st.composite
+def costs(draw):
+    return Costs(
+        context_switch_ns=draw(st.sampled_from((0, 1_500))),
+        ipi_ns=draw(st.sampled_from((0, 2_000, 30_000))),
+        tick_ns=draw(st.sampled_from((0, 700))),
+        period_timer_ns=draw(st.sampled_from((0, 3_000))),
+    )
+
+
+@st.composite
+def groups(draw):
+    """One to three groups, up to three deep."""
+    paths = []
+    for name in "abc"[: draw(st.integers(1, 3))]:
+        parent = draw(st.sampled_from(["", *[path for path in paths if path.count("/") < 3]]))
+        paths.append(f"{parent}/{name}")
+    return tuple(draw(group(path)) for path in paths)
+
+
+@st.composite
+def group(draw, path):
+    weight = draw(st.sampled_from((100, 100, 1, 37, 300, 10_000)))
+    if draw(st.integers(0, 3)) == 0:
+        return Group(path, weight=weight)
+    quota, period, burst = draw(limits())
+    phase = draw(st.sampled_from((None, None, 0, 1_500, 12_345.678)))
+    return Group(path, weight, quota, period, burst, phase)
+
+
+@st.composite
+def limits(draw):
+    quota = draw(st.sampled_from(QUOTAS_US))
+    burst = draw(st.sampled_from((0, 0, quota // 2, quota)))
+    return quota, draw(st.sampled_from(PERIODS_US)), burst
+
+
+def times(values):
+    """A fixed time or a random one."""
+    fixed = st.sampled_from(values)
+    short = st.sampled_from(values[:7])
+    return st.one_of(
+        fixed,
+        fixed,
+        short.map(durations.exponential),
+        short.map(lambda ns: durations.uniform(ns // 2, 2 * ns)),
+        short.map(lambda ns: durations.lognormal(ns, 0.5)),
+    )
+
+
+def steps_of(nr_cpus):
+    """A step of a program, in most cases one by which time passes."""
+    cpus = st.sets(st.integers(0, nr_cpus - 1), min_size=1).map(sorted)
+    name = st.sampled_from(NAMES)
+    timed = st.one_of(
+        times(WORK_NS).map(steps.run),
+        times(WORK_NS).map(steps.run),
+        times(WORK_NS[:6]).map(steps.kernel),
+        times(WORK_NS).map(steps.spin),
+        times(SLEEP_NS).map(steps.sleep),
+        times(SLEEP_NS).map(steps.sleep),
+        st.sampled_from((3 * MS, 10 * MS, 16 * MS)).map(steps.timer),
+    )
+    signal = st.one_of(
+        name.map(steps.wait),
+        st.builds(steps.wake, name, st.sampled_from((1, 2, steps.ALL)), st.sampled_from((0, 1, 3)), st.just(0)),
+        st.builds(steps.wake, name, st.sampled_from((1, 2, steps.ALL)), st.just(0), st.sampled_from((0, 5 * US))),
+        st.just(steps.barrier("b", 2)),
+    )
+    other = st.one_of(st.just(steps.yield_()), cpus.map(steps.affinity), st.just(steps.mark()), st.just(steps.sample()))
+    return st.one_of(timed, timed, timed, signal, other)
+
+
+@st.composite
+def programs(draw, nr_cpus):
+    """Loops over a few steps; the first takes CPU time, so that no loop stands still."""
+    body = [steps.run(draw(times(WORK_NS))), *draw(st.lists(steps_of(nr_cpus), max_size=5))]
+    if draw(st.integers(0, 3)) == 0:
+        body.append(steps.repeat(draw(st.integers(1, 4)), *draw(st.lists(steps_of(nr_cpus), min_size=1, max_size=3))))
+    return (steps.repeat(draw(st.sampled_from((None, None, None, 1, 30))), *body),)
+
+
+@st.composite
+def tasks(draw, index, nr_cpus, paths, custom_slice):
+    cpus = draw(st.one_of(st.none(), st.none(), st.sets(st.integers(0, nr_cpus - 1), min_size=1).map(sorted)))
+    return Task(
+        f"t{index}",
+        draw(programs(nr_cpus)),
+        group=draw(st.sampled_from(("/", *paths, *paths))),
+        nice=draw(st.sampled_from((0, 0, 0, -5, 5, 19, -20))),
+        cpus=cpus,
+        start_ns=draw(st.sampled_from((0, 0, 0, 1, 3 * MS, 7_654_321))),
+        slice_us=draw(st.sampled_from((None, None, 100, 1_000, 20_000))) if custom_slice else None,
+    )
+
+
+def without_lone_signals(drawn):
+    """Give every name that somebody waits on a task that wakes it now and then, and a barrier two visitors."""
+    walked = [step for task in drawn for step in steps.walk(task.program)]
+    visitors = sum(any(isinstance(s, steps.Barrier) for s in steps.walk(task.program)) for task in drawn)
+    extra = []
+    waited = {step.name for step in walked if isinstance(step, steps.Wait)}
+    for k, name in enumerate(sorted(waited)):
+        program = steps.repeat(None, steps.sleep((3 + k) * MS), steps.wake(name, n=steps.ALL))
+        extra.append(Task(f"waker-{name}", program))
+    if visitors == 1:
+        extra.append(Task("visitor", steps.repeat(None, steps.sleep(2 * MS), steps.barrier("b", 2))))
+    return (*drawn, *extra)
+
+
+@st.composite
+def happenings(draw, drawn_groups, drawn_tasks, nr_cpus):
+    """Up to two writes of cpu.max or of an affinity."""
+    events = []
+    for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
+        at_ns = draw(st.sampled_from((0, 10 * MS, 20 * MS, 33_333_333, 50 * MS)))
+        if draw(st.booleans()):
+            quota, period, burst = draw(limits())
+            path = draw(st.sampled_from(drawn_groups)).path
+            events.append(SetCpuMax(at_ns, path, draw(st.sampled_from((quota, quota, None))), period, burst))
+        else:
+            cpus = draw(st.sets(st.integers(0, nr_cpus - 1), min_size=1).map(sorted))
+            events.append(SetAffinity(at_ns, draw(st.sampled_from(drawn_tasks)).name, tuple(cpus)))
+    return tuple(events)
+
+
+@st.composite
+def scenarios(draw, releases=RELEASES):
+    """A whole scenario of 50 to 400 ms."""
+    machine = draw(machines())
+    kernel = draw(kernels(releases))
+    drawn_groups = draw(groups())
+    paths = [g.path for g in drawn_groups]
+    nr_tasks = draw(st.integers(1, 6))
+    drawn = [draw(tasks(k, machine.nr_cpus, paths, kernel.custom_slice)) for k in range(nr_tasks)]
+    drawn = without_lone_signals(drawn)
+    events = draw(happenings(drawn_groups, drawn, machine.nr_cpus))
+    workload = Workload(drawn_groups, tuple(drawn), events)
+    duration = draw(st.sampled_from((50 * MS, 100 * MS, 150 * MS, 400 * MS)))
+    return Scenario(machine, kernel, workload, duration, draw(st.integers(0, 3)))

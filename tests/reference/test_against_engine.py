@@ -1,0 +1,23 @@
+"""The engine and the plain reference leave the same event log, event for event."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from compare import differences
+from strategies import RELEASES, scenarios
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_same_log__random_scenarios(release):
+    @settings(max_examples=60)
+    @given(scenarios((release,)))
+    def check(scenario):
+        found = differences(scenario.machine, scenario.kernel, scenario.workload, scenario.duration_ns, scenario.seed)
+        assert not found, f"{scenario}\n{found}"
+
+    check()
