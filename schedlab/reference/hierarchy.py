@@ -17,6 +17,7 @@ def enqueue_path(m, path: list[Entity], flags: Flag):
     while path and not path[0].on_rq:
         se = path.pop(0)
         set_slice(m, se)
+        se.custom_slice |= m.kernel.custom_slice and se.my_q is not None
         m.policy.enqueue_entity(m, se.cfs_rq, se, flags)
         if se.cfs_rq.throttled:
             return
@@ -74,13 +75,16 @@ def update_ancestors(m, path: list[Entity]):
 
 
 def set_slice(m, se: Entity):
-    """A group entity asks for the shortest slice queued below it (6.12); cf. cfs_rq_min_slice()."""
+    """A group entity asks for the shortest slice queued below it (6.12); cf. cfs_rq_min_slice().
+
+    Only a walk that enqueues it makes that slice its own: otherwise, as after an unthrottling that no enqueue has
+    followed, the next deadline takes the base slice again.
+    """
     if se.my_q is None or not m.kernel.custom_slice:
         return
     slices = [child.slice for child in se.my_q.queued()]
     if slices:
         se.slice = min(slices)
-        se.custom_slice = True
 
 
 def group_weight(q: CfsRq) -> int:
