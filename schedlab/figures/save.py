@@ -1,0 +1,77 @@
+"""save_figure(): the same figure is the same bytes."""
+
+import io
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+from .style import styled
+
+# Without these the file holds the time at which it was written.
+_METADATA = {
+    "svg": {"Date": None, "Creator": "schedlab"},
+    "pdf": {"CreationDate": None, "ModDate": None, "Creator": "schedlab", "Producer": "matplotlib"},
+    "png": {"Software": None},
+}
+
+
+@dataclass(frozen=True)
+class SavedFigure:
+    """A figure that has been written; a notebook shows the picture.
+
+    Attributes
+    ----------
+    paths : tuple of pathlib.Path
+        The SVG, PDF and PNG files.
+    """
+
+    paths: tuple[Path, ...]
+
+    def __repr__(self):
+        return f"<SavedFigure {self.paths[0].stem}>"
+
+    def _repr_png_(self):
+        return next(path for path in self.paths if path.suffix == ".png").read_bytes()
+
+
+@styled
+def save_figure(fig, out, name: str) -> SavedFigure:
+    """Write a figure to ``<out>/figures/<name>.svg``, ``.pdf`` and ``.png``, and close it.
+
+    The bytes depend on the figure alone: no dates, no random ids.
+
+    Parameters
+    ----------
+    fig : matplotlib.figure.Figure
+    out
+        The notebook's folder, from ``report_dir()``.
+    name
+        File name without ending: letters, digits, ``_`` and ``-``.
+
+    Returns
+    -------
+    SavedFigure
+        Shows the picture when it is the last value of a notebook's cell.
+
+    Raises
+    ------
+    ValueError
+        When ``name`` would leave the folder.
+    """
+    if not name or not all(c.isalnum() or c in "_-" for c in name):
+        raise ValueError(f"name={name!r}: a figure's name has letters, digits, '_' and '-' only")
+    folder = Path(out) / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for ending, metadata in _METADATA.items():
+        picture = io.BytesIO()
+        fig.savefig(picture, format=ending, metadata=metadata)
+        path = folder / f"{name}.{ending}"
+        part = folder / f".{name}.{ending}.{os.getpid()}"
+        part.write_bytes(picture.getvalue())
+        os.replace(part, path)
+        paths.append(path)
+    plt.close(fig)
+    return SavedFigure(tuple(paths))
