@@ -127,7 +127,9 @@ def test_g23__two_hogs(scenario):
 
 @st.composite
 def root_tasks(draw):
-    """Tasks of the root group of one CPU that run, sleep and yield."""
+    """Tasks of the root group of one CPU that run, sleep and yield, on 6.12 with slices of their own."""
+    kernel = sl.Kernel.version(draw(st.sampled_from(EEVDF)), hz=draw(st.sampled_from((250, 1000))))
+    slices = st.sampled_from((None, None, 500, 8000) if kernel.custom_slice else (None,))
     tasks = []
     for k in range(draw(st.integers(2, 6))):
         steps = [sl.run(draw(st.integers(100_000, 12 * MS)))]
@@ -135,8 +137,8 @@ def root_tasks(draw):
             steps.append(sl.sleep(draw(st.integers(100_000, 9 * MS))))
         if draw(st.booleans()):
             steps.append(sl.yield_())
-        tasks.append(sl.Task(f"t{k}", sl.repeat(None, *steps), nice=draw(st.sampled_from((0, 0, -3, 4)))))
-    kernel = sl.Kernel.version(draw(st.sampled_from(EEVDF)), hz=draw(st.sampled_from((250, 1000))))
+        nice = draw(st.sampled_from((0, 0, -3, 4)))
+        tasks.append(sl.Task(f"t{k}", sl.repeat(None, *steps), nice=nice, slice_us=draw(slices)))
     return Scenario(sl.Machine.uniform(1), kernel, sl.Workload((), tasks), until_ns=150 * MS)
 
 
