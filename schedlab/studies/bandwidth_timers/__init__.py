@@ -14,6 +14,7 @@ from .stress import df_phase_curve, df_published_phases, df_stress, df_stress_ru
 from .text import (
     check_calibration,
     say_agreement,
+    say_comparison,
     say_mechanism,
     say_payoff,
     say_power,
@@ -49,6 +50,7 @@ __all__ = [
     "df_threads_per_core",
     "df_time_shares",
     "say_agreement",
+    "say_comparison",
     "say_mechanism",
     "say_payoff",
     "say_power",

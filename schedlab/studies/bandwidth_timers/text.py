@@ -202,9 +202,9 @@ def _best(table):
         mean, aligned = rows.loc["time_s.2cg.random.mean"], rows.loc["time_s.2cg.aligned"]
         text += (
             f" Calibrated on one group and on aligned timers alone, the model says that random phases take "
-            f"{mean['model']:.1f} s on the mean where aligned timers take {aligned['model']:.1f} s; the published runs "
-            f"took {mean['published']:.1f} s ({mean['published_low']:g} to {mean['published_high']:g} s) and "
-            f"{aligned['published']:.1f} s."
+            f"{mean['model']:.2f} s on the mean where aligned timers take {aligned['model']:.2f} s; the published runs "
+            f"took {mean['published']:.2f} s ({mean['published_low']:g} to {mean['published_high']:g} s) and "
+            f"{aligned['published']:.2f} s."
         )
     name = "schbench_p99_ratio.16"
     if name in rows.index and rows.loc[name, "agrees"]:
@@ -250,10 +250,30 @@ def say_agreement(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def say_comparison(table: pd.DataFrame) -> str:
+    """Return a whole comparison as a Markdown table.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        ``Comparison.table()``.
+    """
+    lines = ["| quantity | published | model | role | agrees |", "|---|---:|---:|---|---|"]
+    verdicts = {True: "yes", False: "**no**"}
+    for row in table.itertuples():
+        published, model = (_range(row, name) for name in ("published", "model"))
+        lines.append(f"| `{row.quantity}` | {published} | {model} | {row.role} | {verdicts.get(row.agrees, '')} |")
+    return "\n".join(lines)
+
+
 def _range(row, name):
     """Return a mean and, where there is one, its range, with the unit."""
     mean, low, high = (getattr(row, column) for column in (name, f"{name}_low", f"{name}_high"))
     if pd.isna(mean):
         return ""
-    spread = "" if low == high else f" ({low:.3g} to {high:.3g})"
-    return f"{mean:.4g}{spread} {row.unit if isinstance(row.unit, str) else ''}".rstrip()
+    spread = "" if low == high else f" ({_short(low)} to {_short(high)})"
+    return f"{_short(mean)}{spread} {row.unit if isinstance(row.unit, str) else ''}".rstrip()
+
+
+def _short(value):
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
