@@ -263,7 +263,8 @@ def test_report__resume_leaves_out_what_is_current(made):
 
 
 def test_gallery__copies_what_the_notebook_names(made):
-    (copy,) = gallery(made[0], NOTEBOOKS)
+    copy, comparison = gallery(made[0], NOTEBOOKS)
+    assert comparison.name == "tiny-comparison.csv" and comparison.is_file()
     assert copy.name == "tiny-line.png"
     assert copy.read_bytes() == (made[0] / "tiny" / "figures" / "line.png").read_bytes()
 

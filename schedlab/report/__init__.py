@@ -224,6 +224,8 @@ def _run_all(jobs, workers, on_cell, on_end, ended):
 def gallery(out: Path | None = None, notebooks: Path | None = None) -> list[Path]:
     """Copy the figures that notebooks name under ``schedlab.gallery`` to ``out/gallery/`` and return the copies.
 
+    The comparison of such a study goes there too, so that what is said about its figures can be checked.
+
     Raises
     ------
     Refused
@@ -240,4 +242,7 @@ def gallery(out: Path | None = None, notebooks: Path | None = None) -> list[Path
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
             copies.append(target)
+        comparison = out / study.name / "comparison.csv"
+        if study.gallery and comparison.is_file():
+            copies.append(Path(shutil.copyfile(comparison, out / "gallery" / f"{study.name}-comparison.csv")))
     return copies
