@@ -1,0 +1,30 @@
+"""The README: its example runs, its pictures are there, and its table is the one of the run behind them."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from schedlab.studies.bandwidth_timers import say_agreement
+
+TOP = Path(__file__).parents[1]
+README = (TOP / "README.md").read_text(encoding="utf-8")
+
+
+def test_readme__example_runs(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    exec(compile(code, "README.md", "exec"), {})  # noqa: S102  the point of the test
+    aligned, random = (float(found) for found in re.findall(r"([\d.]+) s, seed 0", capsys.readouterr().out))
+    assert random < aligned
+
+
+def test_readme__pictures_and_links_are_there():
+    targets = re.findall(r"\]\(([^)#]+)\)", README)
+    assert len(targets) >= 4
+    assert not [target for target in targets if not (TOP / target).is_file()]
+
+
+def test_readme__table_is_that_of_the_gallery():
+    source, text = re.search(r"<!-- agreement: (\S+) -->\n(.*?)\n<!-- end -->", README, re.DOTALL).groups()
+    expected = say_agreement(pd.read_csv(TOP / source))
+    assert text == expected, f"put this into README.md:\n{expected}"
