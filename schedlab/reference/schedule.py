@@ -29,6 +29,8 @@ def schedule(m, cpu: CpuRecord):
             arm_hrtick(m, cpu, from_pick=True)
         if following.fetch and m.now >= cpu.held_until:
             program.run_program(m, following)
+        elif following.fetch:
+            speed.arm_step(m, cpu)
 
 
 def pick_next_task(m, cpu: CpuRecord) -> TaskRecord | None:
