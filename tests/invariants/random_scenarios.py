@@ -175,7 +175,9 @@ def donors(draw):
     nr_donors, slice_ms = draw(st.integers(3, 6)), draw(st.sampled_from((5, 4)))
     quota_us = slice_ms * 1000 * (nr_donors + 1) + draw(st.integers(0, 900))
     period_us = draw(st.sampled_from((30_000, 50_000)))
-    group = sl.Group("/g", quota_us=quota_us, period_us=period_us, phase_us=0)
+    # they donate 5 to 7 ms after the start: long before a refill, or about as near as 7 ms and 2 ms
+    phase_us = draw(st.sampled_from((0, 0, 0, 9000, 11_000, 13_000, 14_500)))
+    group = sl.Group("/g", quota_us=quota_us, period_us=period_us, phase_us=phase_us)
     made = [sl.Task("hog", FOREVER, group="/g", cpus=0)]
     for cpu in range(1, nr_donors + 1):
         work, wake = draw(st.integers(1_300_000, 2_500_000)), draw(st.integers(3_200_000, 3_900_000))
