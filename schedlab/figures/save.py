@@ -64,6 +64,9 @@ def save_figure(fig, out, name: str) -> SavedFigure:
         raise ValueError(f"name={name!r}: a figure's name has letters, digits, '_' and '-' only")
     folder = Path(out) / "figures"
     folder.mkdir(parents=True, exist_ok=True)
+    # the layout is found once, for all three files: most of the time goes there
+    fig.draw_without_rendering()
+    fig.set_layout_engine("none")
     paths = []
     for ending, metadata in _METADATA.items():
         picture = io.BytesIO()

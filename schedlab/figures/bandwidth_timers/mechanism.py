@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.collections import PolyCollection
 
 from ..style import COLOURS, headline, styled
 
@@ -27,15 +28,7 @@ def plot_mechanism(windows: pd.DataFrame, threads: pd.DataFrame, shares: pd.Data
         column[0].set_title(f"{timers}{by}: both run {share['both_percent']:.0f} % of the time")
         for name, (label, colour) in GROUPS.items():
             mine = part[part["group"] == name]
-            column[0].barh(
-                mine["cpu"],
-                mine["end_ms"] - mine["start_ms"],
-                left=mine["start_ms"],
-                height=1,
-                color=colour,
-                linewidth=0,
-                label=label,
-            )
+            column[0].add_collection(PolyCollection(_boxes(mine), facecolor=colour, linewidth=0, label=label))
         _stack(column[1], threads[threads["timers"] == timers], end_ms)
         column[1].set_xlabel("time (ms)")
         for axis in column:
@@ -49,6 +42,14 @@ def plot_mechanism(windows: pd.DataFrame, threads: pd.DataFrame, shares: pd.Data
     by = shares.set_index("timers")["threads_per_core_when_busy"]
     headline(fig, f"A core in use is shared by {by['interleaved']:.1f} threads in place of {by['aligned']:.1f}")
     return fig
+
+
+def _boxes(windows):
+    """Return the corners of one box a window, a CPU high (one collection is drawn faster than hundreds of bars)."""
+    left, right, cpu = (windows[name].to_numpy() for name in ("start_ms", "end_ms", "cpu"))
+    x = np.stack([left, right, right, left], axis=1)
+    y = np.stack([cpu - 0.5, cpu - 0.5, cpu + 0.5, cpu + 0.5], axis=1)
+    return np.stack([x, y], axis=2)
 
 
 def _stack(axis, part, end_ms):

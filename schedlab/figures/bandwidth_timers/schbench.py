@@ -37,6 +37,8 @@ def plot_schbench(table: pd.DataFrame, factor: float, last: float):
         axis.set_xticks(np.arange(part["percentile"].nunique()), [f"{p:g}" for p in part["percentile"].unique()])
         axis.set_xlabel("percentile of wake-ups")
         axis.set_yscale("log")
+        axis.minorticks_off()
+        axis.yaxis.set_major_formatter("{x:,.0f}")
     axes[0, 0].set_ylabel("wake-up latency (µs)")
     lines = [plt.Line2D([], [], color=colour, label=f"model, {phase} (band: runs)") for phase, colour in COLOUR.items()]
     hollow = PUBLISHED | {"color": COLOUR["aligned"], "markerfacecolor": "white"}
