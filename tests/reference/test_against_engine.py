@@ -12,12 +12,22 @@ from compare import differences
 from strategies import RELEASES, scenarios
 
 
-@pytest.mark.parametrize("release", RELEASES)
-def test_same_log__random_scenarios(release):
-    @settings(max_examples=60)
+def check_random_scenarios(release, nr):
+    @settings(max_examples=nr)
     @given(scenarios((release,)))
     def check(scenario):
         found = differences(scenario.machine, scenario.kernel, scenario.workload, scenario.duration_ns, scenario.seed)
         assert not found, f"{scenario}\n{found}"
 
     check()
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_same_log__random_scenarios(release):
+    check_random_scenarios(release, 40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", RELEASES)
+def test_same_log__many_random_scenarios(release):
+    check_random_scenarios(release, 600)
