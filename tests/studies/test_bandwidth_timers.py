@@ -47,6 +47,7 @@ def test_scenario__published(scenario):
     ("options", "message"),
     [
         (dict(phases=["alligned"]), r"^phases='alligned': one of .*did you mean 'aligned'"),
+        (dict(phases=["aligned"]), r"^phases=\['aligned'\]: at least one rule to compare"),
         (dict(machine="power-9"), "^machine='power-9'"),
         (dict(replicates=0), "^replicates=0: at least 1"),
         (dict(quota_us=10), "^quota_us=10: at least 1000"),

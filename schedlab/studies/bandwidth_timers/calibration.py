@@ -36,7 +36,7 @@ def df_calibration(
         parameter, unit, in_use, recomputed, off_percent, published_from.
     """
     machine, mean = scenario.machine, _unpatched_means(stress_ng_table)
-    half, full = machine.threads_per_core // 2, machine.threads_per_core
+    half, full = max(1, machine.threads_per_core // 2), machine.threads_per_core
     speed = [machine.thread_speed_ppm(0, n) / 1e6 for n in (half, full)]
     found = [
         (

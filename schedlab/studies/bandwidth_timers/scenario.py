@@ -89,6 +89,8 @@ class Scenario:
         """
         for phase in phases:
             _check.choice("phases", phase, PHASES)
+        if not set(phases) - {"aligned"}:
+            raise _check.wrong("phases", list(phases), "at least one rule to compare with aligned timers")
         plain = Kernel.version(kernel)
         plain = plain.without_patch(*(plain.patches & {patch for patch in PHASES.values() if patch}))
         return cls(
