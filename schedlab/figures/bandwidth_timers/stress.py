@@ -62,10 +62,10 @@ def plot_phase_curve(curve: pd.DataFrame, phases: pd.DataFrame, published: pd.Da
     for axis in (time, power):
         axis.set_xlim(-3, x.max() + 3)
     saved = 100 * (1 - curve["time_s"].min() / curve["time_s"].iloc[0])
-    more = 100 * (curve["power_w"].max() / curve["power_w"].iloc[0] - 1)
-    headline(
-        fig, f"From timers in step to half a period apart, time falls by {saved:.0f} % and power rises by {more:.0f} %"
-    )
+    text = f"From timers in step to half a period apart, time falls by {saved:.0f} %"
+    if curve["power_w"].notna().all():
+        text += f" and power rises by {100 * (curve['power_w'].max() / curve['power_w'].iloc[0] - 1):.0f} %"
+    headline(fig, text)
     return fig
 
 
@@ -137,12 +137,11 @@ def _finding(table):
     if "random" not in two.index:
         return f"Two groups with aligned timers take {two.loc['aligned', 'time_s']:.1f} s"
     random, aligned = two.loc["random"], two.loc["aligned"]
+    text = f"Random phases save {random['time_saved_percent']:.0f} % of the time (mean of {random['runs']:.0f} runs)"
+    if np.isnan(random["power_w"]):
+        return text  # the machine's power is not known
     more_power = 100 * (random["power_w"] / aligned["power_w"] - 1)
-    energy = random["energy_saved_percent"]
-    return (
-        f"Random phases save {random['time_saved_percent']:.0f} % of the time (mean of {random['runs']:.0f} runs) "
-        f"at {more_power:.0f} % more power" + ("" if np.isnan(energy) else f" and {energy:.0f} % less energy")
-    )
+    return f"{text} at {more_power:.0f} % more power and {random['energy_saved_percent']:.0f} % less energy"
 
 
 @styled

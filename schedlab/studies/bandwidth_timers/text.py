@@ -66,11 +66,11 @@ def say_stress(table: pd.DataFrame) -> str:
     lines = [f"Two groups with aligned timers take {aligned['time_s']:.1f} s."]
     for phase, row in two.drop("aligned").iterrows():
         spread = f" ({row['time_low_s']:.1f} to {row['time_high_s']:.1f} s over {row['runs']:.0f} runs)"
-        lines.append(
-            f"With {phase} phases: {row['time_s']:.1f} s{spread}, {row['time_saved_percent']:.0f} % less time, "
-            f"{100 * (row['power_w'] / aligned['power_w'] - 1):+.0f} % power, "
-            f"{row['energy_saved_percent']:.0f} % less energy per job."
-        )
+        line = f"With {phase} phases: {row['time_s']:.1f} s{spread}, {row['time_saved_percent']:.0f} % less time"
+        if not pd.isna(row["power_w"]):
+            line += f", {100 * (row['power_w'] / aligned['power_w'] - 1):+.0f} % power"
+            line += f", {row['energy_saved_percent']:.0f} % less energy per job"
+        lines.append(f"{line}.")
     return "\n".join(f"- {line}" for line in lines)
 
 
