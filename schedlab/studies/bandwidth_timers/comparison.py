@@ -21,7 +21,7 @@ FASTEST_S, SLOWEST_S = 27.4, 40.8
 CALIBRATED_POWER_PERCENT = 1.0
 FULL_UTILISATION = (0.99, 1.01)
 SCHBENCH_FACTOR, SCHBENCH_CLAIMED = 2.0, 99
-#: 64 threads: "no systematic gain" is a 99th percentile that does not shrink by more than 5 %.
+#: A gain is a 99th percentile that shrinks by more than 5 %: asked for with 16 and 32 threads, not allowed with 64.
 NO_GAIN = 0.95
 
 
@@ -125,7 +125,7 @@ def _add_schbench(comparison, table, runs):
     for threads in known["threads"].unique():
         p99 = known[(known["threads"] == threads) & (known["percentile"] == 99)].set_index("phases")
         ours, theirs = (p99.loc["random", c] / p99.loc["aligned", c] for c in ("latency_us", "published_us"))
-        accept = (NO_GAIN, None) if threads == 64 else (None, 1.0)
+        accept = (NO_GAIN, None) if threads == 64 else (None, NO_GAIN)
         comparison.add(ORDER, f"schbench_p99_ratio.{threads}", "", theirs, ours, accept=accept)
     for row in known.itertuples():
         claimed = row.percentile <= SCHBENCH_CLAIMED
@@ -155,6 +155,13 @@ WHY = (
         "no queueing gives. It looks like the exit from a deep idle state, which the mail warns of, or another fixed "
         "cost. The model has none: a wake-up on an idle CPU takes an interrupt, a switch and its place in the waker's "
         "list. With message threads that compute as well (newer schbench) the 99th percentile is near (see readings).",
+    ),
+    (
+        "schbench_p99_ratio.16",
+        True,
+        "with 16 threads a group uses up its quota in each period, but its workers spin by the wall clock, throttled "
+        "or not, and those that are woken find idle CPUs: the 99th percentile (near 0.1 ms with either kernel) does "
+        "not depend on phases. The published one holds milliseconds to gain.",
     ),
     (
         "schbench_us.32",

@@ -206,13 +206,6 @@ def _best(table):
             f"took {mean['published']:.2f} s ({mean['published_low']:g} to {mean['published_high']:g} s) and "
             f"{aligned['published']:.2f} s."
         )
-    name = "schbench_p99_ratio.16"
-    if name in rows.index and rows.loc[name, "agrees"]:
-        row = rows.loc[name]
-        text += (
-            f" With 16 threads of schbench the 99th percentile improves by {100 * (1 - row['model']):.1f} % in the "
-            f"model and by {100 * (1 - row['published']):.0f} % in the mail: that row agrees in direction, not in size."
-        )
     return text
 
 
