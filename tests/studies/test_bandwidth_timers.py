@@ -210,8 +210,8 @@ def _found(runs):
     schbench = pd.DataFrame(
         [
             (16, phase, p, value, theirs, value / theirs)
-            for phase, value in (("aligned", 70.0), ("random", 69.0))
-            for p, theirs in ((50, 40.0), (99, 4000.0), (99.5, 7000.0))
+            for phase, value, p99 in (("aligned", 70.0, 4000.0), ("random", 69.0, 2200.0))
+            for p, theirs in ((50, 40.0), (99, p99), (99.5, 7000.0))
         ],
         columns=["threads", "phases", "percentile", "latency_us", "published_us", "model_over_published"],
     )
@@ -230,7 +230,7 @@ def test_compare__roles_and_reasons(scenario, runs):
     calibrated = table.index[table["role"] == "calibration"].tolist()
     assert calibrated == ["time_s.1cg", "time_s.2cg.aligned", "power_w.1cg", "power_w.2cg.aligned"]
     assert table.loc["schbench_us.16.random.p99.5", "role"] == "context"
-    assert not table.loc["schbench_p99_ratio.16", "agrees"] and not table.loc["power_w.2cg.random.run3", "agrees"]
+    assert not table.loc["power_w.2cg.random.run3", "agrees"]
     failures = study.df_failures(dataclasses.replace(scenario, replicates=12), found)
     assert set(failures["quantity"]) >= {"power_w.2cg.random.run3", "schbench_us.16.aligned.p99"}
     assert "not explained" not in set(failures["why"])
