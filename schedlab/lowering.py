@@ -182,6 +182,7 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
         sys[f"src_{name}"] = base
     sys["nr_levels"], sys["nr_cpus"], sys["nr_groups"], sys["nr_tasks"] = len(offsets), nr_cpus, nr_groups, nr_tasks
     sys["nr_alive"], sys["stop_on_exit"], sys["period_running"] = nr_tasks, stop_on_exit, -1
+    sys["gone_cpu"] = -1
     sys["resched_min"], sys["mask_words"] = nr_cpus, -(-nr_cpus // 32)
     sys["log_mask"], sys["log_cap"], sys["log_high"] = log_mask, len(state.arrays["log"]), LOG_CAPACITY
     _fill_kernel(sys, kernel, nr_cpus)

@@ -207,10 +207,12 @@ def run_program(s, cpu):
         move_running(s, cpu, task)
     elif outcome == BLOCKS:
         s.task_state[task] = BLOCKED
+        s.sys_gone_cpu[0] = cpu
         log_event(s, BLOCK, cpu, task, 0)
         dequeue_task(s, task, SLEEP)
     else:
         s.task_state[task] = EXITED
+        s.sys_gone_cpu[0] = cpu
         s.task_end[task] = s.sys_now[0]
         s.sys_nr_alive[0] -= 1
         log_event(s, EXIT, cpu, task, 0)

@@ -53,7 +53,15 @@ def clear_need_resched(s, cpu):
 
 @internal
 def next_resched(s):
-    """The lowest CPU that has to run __schedule now, -1 when there is none."""
+    """The CPU that has to run __schedule next, -1 when there is none.
+
+    One whose task has just blocked or exited comes first, so that nobody wakes a task that is still `curr` there (the
+    kernel's waker waits for on_cpu to clear); then the lowest.
+    """
+    gone = s.sys_gone_cpu[0]
+    s.sys_gone_cpu[0] = -1
+    if gone >= 0 and s.cpu_need_resched[gone] == 2:
+        return gone
     if s.sys_resched_n[0] == 0:
         s.sys_resched_min[0] = s.sys_nr_cpus[0]
         return -1

@@ -33,7 +33,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "tick_ns", "base_slice", "latency", "min_granularity", "wakeup_granularity", "bw_slice",
         "switch_ns", "ipi_ns", "tick_cost_ns", "period_cost_ns", "wake_late_ns", "late_ns", "late_below",
         "src_slack", "src_csd", "src_ipi", "src_hrtick", "src_tick", "src_cpu", "src_task", "src_ctrl", "nr_levels",
-        "resched_n", "resched_min", "period_running", "prev_put", "nr_overloaded", "next_ctrl",
+        "resched_n", "resched_min", "period_running", "prev_put", "gone_cpu", "nr_overloaded", "next_ctrl",
         "mask_words", "log_n", "log_cap", "log_high", "log_mask", "log_dropped", "error", "error_a", "error_b",
         "stop_on_exit",
     ),

@@ -176,6 +176,11 @@ class Model:
         bandwidth.write_limit(self, group, quota, period, burst)
 
     def reschedule(self):
-        """Let every CPU that was asked to reschedule do so, lowest number first."""
+        """Let every CPU that was asked to reschedule do so: one whose task is gone first, then the lowest number."""
         while asked := [cpu for cpu in self.cpus if cpu.need_resched]:
-            schedule.schedule(self, asked[0])
+            schedule.schedule(self, min(asked, key=lambda cpu: (not is_gone(cpu.curr), cpu.number)))
+
+
+def is_gone(task: TaskRecord | None) -> bool:
+    """Whether a CPU's task has blocked or exited, so that the CPU has to find another before anybody wakes it."""
+    return task is not None and task.state in (TaskState.BLOCKED, TaskState.EXITED)
