@@ -14,8 +14,8 @@ from .scenario import Scenario
 UTILISATIONS, GROUPS = tuple(range(10, 101, 10)), (2, 4, 8, 16)
 QUICK_UTILISATIONS, QUICK_GROUPS = (10, 30, 50, 70, 90, 100), (2, 16)
 #: Simulated periods of a run, seeds of random phases, phases of the tick for the others.
-PERIODS, SEEDS, TICKS = 20, 8, 3
-QUICK_SEEDS, QUICK_TICKS = 4, 2
+PERIODS, SEEDS, TICKS = 20, 8, 2
+QUICK_SEEDS, QUICK_TICKS = 3, 1
 #: Work of an operation in ns at speed 1; operations done measure the speed.
 OPERATION_NS = NS_PER_MS
 #: From this gain on it "pays", percent of the time.

@@ -23,7 +23,7 @@ PERCENTILES = (50, 75, 90, 95, 99, 99.5, 99.9)
 SECONDS, ALIGNED_RUNS, RANDOM_RUNS = 20, 10, 20
 QUICK_SECONDS, QUICK_RUNS = 10, 5
 #: Seconds and runs (aligned and random alike) for each of READINGS, and in a quick run.
-READING_SECONDS, READING_RUNS, QUICK_READING_SECONDS, QUICK_READING_RUNS = 10, 5, 5, 1
+READING_SECONDS, READING_RUNS, QUICK_READING_SECONDS, QUICK_READING_RUNS = 10, 3, 5, 1
 #: Other readings of the mail, which says neither the options nor the kernel's HZ: options of schbench, of the kernel.
 #: With -C message threads compute for as long as workers do.
 READINGS = {
