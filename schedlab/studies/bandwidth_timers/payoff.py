@@ -12,10 +12,10 @@ from .scenario import Scenario
 
 #: Utilisations (percent of the time that its quota lets a group run) and numbers of groups of the map.
 UTILISATIONS, GROUPS = tuple(range(10, 101, 10)), (2, 4, 8, 16)
-QUICK_UTILISATIONS, QUICK_GROUPS = (10, 30, 50, 70, 90, 100), (2, 16)
+QUICK_UTILISATIONS, QUICK_GROUPS = (10, 40, 70, 100), (2, 16)
 #: Simulated periods of a run, seeds of random phases, phases of the tick for the others.
 PERIODS, SEEDS, TICKS = 20, 8, 2
-QUICK_SEEDS, QUICK_TICKS = 3, 1
+QUICK_SEEDS, QUICK_TICKS = 2, 1
 #: Work of an operation in ns at speed 1; operations done measure the speed.
 OPERATION_NS = NS_PER_MS
 #: From this gain on it "pays", percent of the time.

@@ -14,7 +14,7 @@ PUBLISHED = dict(
     machine="power-8core-smt8", release="6.1", quota_us=1_600_000, period_us=100_000, workers=32, cpu_ops=50_000
 )  # fmt: skip
 #: Seeds of a quick run, at most.
-QUICK_REPLICATES = 24
+QUICK_REPLICATES = 16
 
 
 @dataclass(frozen=True)
