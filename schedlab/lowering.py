@@ -246,7 +246,6 @@ def _fill_machine(state, machine, kernel):
     state["flag_idle"][:] = 1
     state["core_first"][:] = np.cumsum([0, *core_size[:-1]])
     state["core_nr"][:] = core_size
-    state["core_llc"][:] = [machine.llc_of[core[0]] for core in machine.cores]
     state["map_core_cpu"][:] = [c for core in machine.cores for c in core]
     llc_size = [len(llc) for llc in llcs]
     state["llc_first"][:] = np.cumsum([0, *llc_size[:-1]])

@@ -43,10 +43,10 @@ FIELDS: dict[str, tuple[str, ...]] = {
     # one a CPU
     "cpu": (
         "curr", "need_resched", "core", "llc", "rate", "work_stamp", "mode_stamp", "tick_offset", "tasks_head",
-        "tasks_tail", "busy_ns", "busy_since", "csd_head", "csd_tail", "nr_switches", "hrtick_at", "left",
+        "tasks_tail", "busy_ns", "busy_since", "csd_head", "csd_tail", "nr_switches", "left",
     ),
     "flag": ("idle", "overloaded"),                   # one a CPU, apart from cpu so that a scan stays in few lines
-    "core": ("first", "nr", "running", "not_idle", "busy_ns", "since", "llc"),
+    "core": ("first", "nr", "running", "not_idle", "busy_ns", "since"),
     "llc": ("first", "nr", "nr_idle", "nr_overloaded"),
     "map": ("core_cpu", "llc_cpu"),                   # CPUs ordered by core, and by LLC then number
     "pos": ("in_llc",),                               # a CPU's index in map_llc_cpu
@@ -57,8 +57,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "task": (
         "group", "cpu", "pc", "fetch", "mode", "spin", "work", "step_end", "stamp", "wake_time", "waking", "state",
         "mask", "wait_since", "start", "end", "user_ns", "kernel_ns", "wait_ns", "nr_switches",
-        "nr_wakeups", "nr_migrations", "nr_samples", "link_next", "link_prev", "wait_next", "pending_cost", "hist",
-        "base_mask", "batch_time", "batch_left", "ran",
+        "nr_wakeups", "nr_migrations", "nr_samples", "link_next", "link_prev", "wait_next", "hist",
+        "batch_time", "batch_left",
     ),
     "stream": ("rng", "rng_sleep"),                   # one a task; last elements: one a group (period timer lateness)
     "loop": ("count",),                               # [task * MAX_LOOPS + depth]
