@@ -21,8 +21,10 @@ _HOMES = {
     "Workload": "workload",
     "Group": "workload",
     "Task": "workload",
-    "SetCpuMax": "workload",
-    "SetAffinity": "workload",
+    "SetCpuMax": "events",
+    "SetAffinity": "events",
+    "SetGroup": "events",
+    "SetCpuOnline": "events",
     # the steps of a task's program
     "run": "steps",
     "kernel": "steps",

@@ -79,3 +79,11 @@ def scale_period(period_ns: int, quota_ns: int, burst_ns: int, legacy: bool = Fa
     if 2 * period_ns >= NS_PER_S:
         return period_ns, quota_ns, burst_ns
     return 2 * period_ns, 2 * quota_ns, 2 * burst_ns
+
+
+def check_path(path, field: str = "path"):
+    """Raise ValueError unless it is the path of a group that can be made."""
+    if path == "/":
+        raise _check.wrong(field, path, "the root is always there and has neither weight nor limit")
+    if not isinstance(path, str) or not path.startswith("/") or "" in path[1:].split("/"):
+        raise _check.wrong(field, path, "starts with '/', names its parents and ends without one, such as '/a/b'")

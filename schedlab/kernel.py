@@ -7,7 +7,7 @@ from typing import Literal
 
 from . import _check
 from ._html import html_table
-from .patches import PATCHES, check_patches
+from .patches import PATCHES, THROTTLE_SERIES, check_patches
 from .units import NS_PER_MS, NS_PER_S
 
 HZ_CHOICES = (100, 250, 300, 1000)
@@ -40,7 +40,7 @@ class Kernel:
 
     Attributes
     ----------
-    release : {"6.1", "6.3", "6.4", "6.6", "6.12"}
+    release : {"6.1", "6.3", "6.4", "6.6", "6.12", "6.18", "7.2"}
         The row whose mechanisms it has.
     asked : str
         The version that was asked for.
@@ -52,6 +52,18 @@ class Kernel:
     async_unthrottle, delayed_dequeue, preempt_short : bool
         Mechanisms of the row: unthrottling by a request to each CPU (6.3), and delayed dequeue and preemption by
         tasks with a shorter slice (6.12).
+    vprot : bool
+        The running entity's protection ends at a virtual time of its own, the shortest slice queued (6.17), in place
+        of its deadline.
+    lag_rules_7_2 : bool
+        7.2's rules of lag (limit by the longest slice queued; a delayed entity loses none), of reweighting (the
+        request and its protection are scaled around V) and of wake-up preemption (no preemption by a fork, or by an
+        entity that was delayed).
+    lazy_resched : bool
+        The end of a slice and a wake-up that preempts wait for the running task's return to user space, or for the
+        next tick (PREEMPT_LAZY; read in v7.2 resched_curr_lazy(), sched_tick()). False is full preemption.
+    pipe_wake_on_free : bool
+        A reader of a full pipe wakes a writer only when it frees a page (7.2); before, at every read of a full pipe.
     base_slice_ns : int
         EEVDF's normalised slice; the scheduler uses it times `scaling_factor`. 0.75 ms in 6.6, 0.70 ms in 6.12.y.
     latency_ns, min_granularity_ns, wakeup_granularity_ns : int
@@ -60,7 +72,7 @@ class Kernel:
     cfs_bandwidth_slice_us : int
         How much quota a CPU fetches from its group's pool at a time, at least 1 us.
     hrtick : bool
-        Ends slices by a timer of their own (HRTICK feature, off by default).
+        Ends slices by a timer of their own (HRTICK feature; on from 7.2, which can rearm it cheaply).
     tick_offset_us : int
         Time of the first tick of CPU 0, less than a tick.
     skew_tick : bool
@@ -88,6 +100,10 @@ class Kernel:
     async_unthrottle: bool = False
     delayed_dequeue: bool = False
     preempt_short: bool = False
+    vprot: bool = False
+    lag_rules_7_2: bool = False
+    lazy_resched: bool = False
+    pipe_wake_on_free: bool = False
     base_slice_ns: int = 750_000
     latency_ns: int = 6_000_000
     min_granularity_ns: int = 750_000
@@ -123,12 +139,14 @@ class Kernel:
         self._set("timer_late_probability", _check.real("timer_late_probability", self.timer_late_probability, 0, 1))
         for field in ("timer_late_us", "wake_late_us"):
             self._set(field, _check.real(field, getattr(self, field), 0, 1e6, "1 s"))
-        for field in ("async_unthrottle", "delayed_dequeue", "preempt_short", "hrtick", "skew_tick"):
+        for field in _SWITCHES:
             if not isinstance(getattr(self, field), bool):
                 raise _check.wrong(field, getattr(self, field), "True or False")
-        for field in ("delayed_dequeue", "preempt_short"):
+        for field in ("delayed_dequeue", "preempt_short", "vprot", "lag_rules_7_2"):
             if self.policy == "cfs" and getattr(self, field):
-                raise _check.wrong(field, True, "only EEVDF has it (6.12)")
+                raise _check.wrong(field, True, "only EEVDF has it (6.12 and later)")
+        if "per-task-throttle" in self.patches and not (self.delayed_dequeue and self.async_unthrottle):
+            raise _check.wrong("patch", "per-task-throttle", "applies to 6.12 and later")
 
     def _set(self, field, value):
         object.__setattr__(self, field, value)
@@ -140,8 +158,8 @@ class Kernel:
         Parameters
         ----------
         version : str
-            Such as "6.1", "6.12", "v6.8" or "6.2-rc6". 6.1 to 6.12 are modelled: each takes the row whose
-            mechanisms it shares, and `note` says which.
+            Such as "6.1", "6.12", "v6.8" or "6.2-rc6". 6.1 to 6.12, 6.18 and 7.2 are modelled: each takes the row
+            whose mechanisms it shares, and `note` says which.
         **tunables
             Fields of Kernel: hz, base_slice_ns, cfs_bandwidth_slice_us, hrtick, costs, cgroup, ...
 
@@ -156,7 +174,7 @@ class Kernel:
         '6.8 takes the row 6.6, whose mechanisms it shares'
         """
         release = _row_of(version)
-        fields = {field: value for field, value in ROWS[release].items() if field != "minors"}
+        fields = {field: value for field, value in ROWS[release].items() if field not in ("major", "minors")}
         return cls(release=release, asked=version, **fields).with_(**tunables)
 
     def with_(self, **tunables) -> "Kernel":
@@ -219,6 +237,17 @@ class Kernel:
         return "aligned"
 
     @property
+    def throttle_model(self) -> Literal["queue", "task", "accounting"]:
+        """Who stops a group that used up its quota, and when.
+
+        queue: the whole cfs_rq, at the pick (to 6.17). task: each task at its return to user space, told by the pick
+        (6.18). accounting: each task likewise, told when the runtime is charged (7.2).
+        """
+        if "per-task-throttle" not in self.patches:
+            return "queue"
+        return "accounting" if "throttle-at-account" in self.patches else "task"
+
+    @property
     def tick_ns(self) -> int:
         """Time between two ticks of a CPU in ns, rounded as the kernel's TICK_NSEC is."""
         return (NS_PER_S + self.hz // 2) // self.hz
@@ -226,7 +255,7 @@ class Kernel:
     @property
     def custom_slice(self) -> bool:
         """Whether a task may ask for a slice of its own (6.12)."""
-        return self.release == "6.12"
+        return self.preempt_short
 
     @property
     def note(self) -> str:
@@ -252,12 +281,13 @@ class Kernel:
             names = ("latency_ns", "min_granularity_ns", "wakeup_granularity_ns")
             values = " / ".join(f"{getattr(self, name) / NS_PER_MS:g}" for name in names)
             slices = [("latency / min / wakeup granularity", f"{values} ms")]
-        mechanisms = [f for f in ("async_unthrottle", "delayed_dequeue", "preempt_short", "hrtick") if getattr(self, f)]
+        mechanisms = [f for f in _SWITCHES if f != "skew_tick" and getattr(self, f)]
         rows = [
             ("policy", f"{self.policy.upper()}, HZ {self.hz}, cgroup {self.cgroup}"),
             ("patches", ", ".join(sorted(self.patches)) or "none"),
             ("mechanisms", ", ".join(mechanisms) or "none of the newer ones"),
             ("timer phase", self.timer_phase),
+            ("throttles", _THROTTLES[self.throttle_model]),
             *slices,
             ("bandwidth slice", f"{self.cfs_bandwidth_slice_us / 1000:g} ms"),
         ]
@@ -271,6 +301,17 @@ class Kernel:
 _RANDOM_PHASE = {"patches": frozenset({"interleave-timers"})}
 _ASYNC = {"async_unthrottle": True}
 _6_12 = {"delayed_dequeue": True, "preempt_short": True, "base_slice_ns": 700_000}
+_6_18 = {
+    "vprot": True,
+    "lazy_resched": True,
+    "patches": frozenset({"interleave-timers", "per-task-throttle", "unthrottle-offline-only"}),
+}
+_7_2 = {
+    "lag_rules_7_2": True,
+    "pipe_wake_on_free": True,
+    "hrtick": True,
+    "patches": _6_18["patches"] | THROTTLE_SERIES,
+}
 ROWS: dict[str, dict] = {
     "6.1": {"minors": (1, 2), "policy": "cfs"},
     "6.3": {"minors": (3,), "policy": "cfs", **_ASYNC},
@@ -278,9 +319,27 @@ ROWS: dict[str, dict] = {
     "6.6": {"minors": (6, 7, 8, 9, 10, 11), "policy": "eevdf", **_ASYNC, **_RANDOM_PHASE},
     # 6.12.y: the stable series has the base slice of 0.70 ms that mainline got in 6.15
     "6.12": {"minors": (12,), "policy": "eevdf", **_ASYNC, **_RANDOM_PHASE, **_6_12},
+    "6.18": {"minors": (18,), "policy": "eevdf", **_ASYNC, **_6_12, **_6_18},
+    "7.2": {"major": 7, "minors": (2,), "policy": "eevdf", **_ASYNC, **_6_12, **_6_18, **_7_2},
 }
 
 TUNABLES = tuple(f.name for f in dataclasses.fields(Kernel) if f.name not in ("release", "asked", "policy", "patches"))
+_SWITCHES = (
+    "async_unthrottle",
+    "delayed_dequeue",
+    "preempt_short",
+    "vprot",
+    "lag_rules_7_2",
+    "lazy_resched",
+    "pipe_wake_on_free",
+    "hrtick",
+    "skew_tick",
+)
+_THROTTLES = {
+    "queue": "the whole queue, at the pick",
+    "task": "each task at its return to user space, told at the pick",
+    "accounting": "each task at its return to user space, told at the charge",
+}
 _POLICY_OF = {
     "base_slice_ns": "eevdf",
     "latency_ns": "cfs",
@@ -305,9 +364,12 @@ def _row_of(version: str) -> str:
         raise _check.wrong("version", version, 'a text such as "6.1" or "6.12"')
     major, minor = int(match[1]), int(match[2])
     for name, row in ROWS.items():
-        if major == 6 and minor in row["minors"]:
+        if major == row.get("major", 6) and minor in row["minors"]:
             return name
     known = ", ".join(ROWS)
+    if (major, minor) >= (7, 3):
+        rule = f"7.3 and later are not modelled (one flat tree a CPU); known rows: {known}"
+        raise _check.wrong("version", version, rule)
     if (major, minor) > (6, 12):
-        raise _check.wrong("version", version, f"6.13 and later are not modelled; known rows: {known}")
+        raise _check.wrong("version", version, f"not modelled, it has no row of its own; known rows: {known}")
     raise _check.wrong("version", version, f"before 6.1 is not modelled; known rows: {known}")

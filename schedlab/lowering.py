@@ -151,6 +151,8 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
     """
     workload.check(kernel)
     workload.check_machine(machine)
+    if kernel.vprot or kernel.throttle_model != "queue":
+        raise ValueError(f"kernel={kernel.asked}: the engine does not have per-task throttling yet")
     nr_cpus, paths, tasks = machine.nr_cpus, workload.group_paths, workload.tasks
     nr_groups, nr_tasks = len(paths), len(tasks)
     bases = np.cumsum([nr_groups, nr_groups, nr_cpus, nr_cpus, nr_cpus, nr_cpus, nr_cpus, nr_tasks])

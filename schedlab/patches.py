@@ -37,6 +37,12 @@ class Patch:
 
 _PHASES = frozenset({"interleave-timers", "staggered", "golden"})
 
+#: Patches 2 to 5 of "Allow account_cfs_rq_runtime() to throttle current hierarchy", v2 (patch 1 changes no behaviour).
+THROTTLE_SERIES = frozenset(
+    {"local-csd-unthrottle", "update-curr-before-unthrottle", "limbo-local-list", "throttle-at-account"}
+)
+_PER_TASK = frozenset({"per-task-throttle"})
+
 _ALL = (
     Patch(
         "interleave-timers",
@@ -77,6 +83,59 @@ _ALL = (
         "legacy",
         "a CPU that is throttled joins the head of the list, so that early ones starve",
         "commit c06f04c70489, undone by baa9be4ffb55 and e98fa02c4f2e",
+    ),
+    Patch(
+        "per-task-throttle",
+        "mainline",
+        "a group out of quota is only marked; each of its tasks leaves the CPU at its return to user space",
+        "commits e1fad12dcb66, eb962f251fbb, 5b726e9bf954, Aaron Lu and Valentin Schneider, August 2025",
+        merged="6.18",
+    ),
+    Patch(
+        "local-csd-unthrottle",
+        "mainline",
+        "Use throttled_csd_list for local unthrottle: the CPU's own queues are served as by the interrupt, in one go",
+        "commit 253edcf5436c, K Prateek Nayak, June 2026 (2/5)",
+        merged="7.2",
+        needs=_PER_TASK,
+    ),
+    Patch(
+        "update-curr-before-unthrottle",
+        "mainline",
+        "Call update_curr() before unthrottling the hierarchy: the debt of what still runs counts in the grant",
+        "commit 28ad5427682b, K Prateek Nayak, June 2026 (3/5)",
+        merged="7.2",
+        needs=_PER_TASK,
+    ),
+    Patch(
+        "limbo-local-list",
+        "mainline",
+        "Move the throttled tasks to a local list in tg_unthrottle_up(): stop when the group is throttled again",
+        "commit 102a28344a60, K Prateek Nayak, June 2026 (4/5)",
+        merged="7.2",
+        needs=_PER_TASK,
+    ),
+    Patch(
+        "throttle-at-account",
+        "mainline",
+        "Unify cfs_rq throttling via account_cfs_rq_runtime(): throttle when the runtime is charged, not at the pick",
+        "commit f666241e6bd5, Peter Zijlstra, June 2026 (5/5)",
+        merged="7.2",
+        needs=_PER_TASK,
+    ),
+    Patch(
+        "unthrottle-offline-only",
+        "mainline",
+        "a rebuild of the domains unthrottles on CPUs that go offline, not on every CPU",
+        "commit af98d8a36a96, Vishal Chourasia, December 2024",
+        merged="6.14",
+    ),
+    Patch(
+        "zero-runtime-at-write",
+        "legacy",
+        "a write of cpu.max leaves local runtimes at 0, and unthrottling does not look at them",
+        "undone by commit 956dfda6a708 (6.18-rc5), Aaron Lu, October 2025",
+        needs=_PER_TASK,
     ),
     Patch(
         "period-scaling-147-128",

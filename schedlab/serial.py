@@ -6,12 +6,13 @@ import dataclasses
 
 from . import steps
 from .durations import Duration
+from .events import EVENTS
 from .kernel import Costs, Kernel
 from .machine import Machine, Watts
-from .workload import Group, SetAffinity, SetCpuMax, Task, Workload
+from .workload import Group, Task, Workload
 
 _STEPS = [cls for cls in vars(steps).values() if isinstance(cls, type) and issubclass(cls, steps.Step)]
-_NOUNS = [Duration, Costs, Kernel, Machine, Watts, Group, SetAffinity, SetCpuMax, Task, Workload]
+_NOUNS = [Duration, Costs, Kernel, Machine, Watts, Group, Task, Workload, *EVENTS]
 _TYPES = {cls.__name__: cls for cls in (*_NOUNS, *_STEPS)}
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from . import _check
-from .cgroup import DEFAULT_PERIOD_US, MAX_PERIOD_US, check_limit, v1_ratio
+from .cgroup import DEFAULT_PERIOD_US, MAX_PERIOD_US, check_limit, check_path, v1_ratio
+from .events import EVENTS, SetAffinity, SetCpuMax, SetCpuOnline, SetGroup, moment
 from .steps import Affinity, Barrier, Step, Wait, Wake, as_program, walk
-from .units import to_ns
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Group:
     phase_us: float | None = None
 
     def __post_init__(self):
-        _check_path(self.path)
+        check_path(self.path)
         _set(self, "weight", _check.whole("weight", self.weight, 1, 10_000))
         quota_us, period_us, burst_us = check_limit(self.quota_us, self.period_us, self.burst_us)
         _set(self, "quota_us", quota_us)
@@ -77,6 +77,8 @@ class Task:
         A slice of its own (6.12), 100 to 100000 us.
     label : str
         Histogram that its latencies go to; its name if not given.
+    kernel_thread : bool
+        It never returns to user space: a per-task throttle (6.18) never stops it.
 
     Examples
     --------
@@ -93,71 +95,25 @@ class Task:
     start_ns: int = 0
     slice_us: int | None = None
     label: str = ""
+    kernel_thread: bool = False
 
     def __post_init__(self):
         _check.text("name", self.name)
         _set(self, "program", as_program("program", self.program))
         if self.group != "/":
-            _check_path(self.group, "group")
+            check_path(self.group, "group")
         _set(self, "nice", _check.whole("nice", self.nice, -20, 19))
         if self.cpus is not None:
             _set(self, "cpus", _check.cpu_numbers("cpus", self.cpus))
-        _set(self, "start_ns", _moment("start_ns", self.start_ns))
+        _set(self, "start_ns", moment("start_ns", self.start_ns))
         if self.slice_us is not None:
             slice_us = _check.whole("slice_us", self.slice_us, 100, 100_000, "0.1 to 100 ms")
             _set(self, "slice_us", slice_us)
         if not isinstance(self.label, str):
             raise _check.wrong("label", self.label, "a text")
+        if not isinstance(self.kernel_thread, bool):
+            raise _check.wrong("kernel_thread", self.kernel_thread, "True or False")
         _set(self, "label", self.label or self.name)
-
-
-@dataclass(frozen=True)
-class SetCpuMax:
-    """A write of cpu.max (and cpu.max.burst) at run time.
-
-    Parameters
-    ----------
-    at_ns : int or str
-    group : str
-    quota_us : int or None
-        None is "max": no limit.
-    period_us, burst_us : int or None
-        None keeps what the group has.
-
-    Examples
-    --------
-    >>> SetCpuMax("2s", "/web", quota_us=None).at_ns
-    2000000000
-    """
-
-    at_ns: int
-    group: str
-    quota_us: int | None
-    period_us: int | None = None
-    burst_us: int | None = None
-
-    def __post_init__(self):
-        _set(self, "at_ns", _moment("at_ns", self.at_ns))
-        _check_path(self.group, "group")
-
-
-@dataclass(frozen=True)
-class SetAffinity:
-    """A change of a task's allowed CPUs at run time.
-
-    Examples
-    --------
-    >>> SetAffinity("5ms", "hog", cpus=1).cpus
-    (1,)
-    """
-
-    at_ns: int
-    task: str
-    cpus: tuple[int, ...]
-
-    def __post_init__(self):
-        _set(self, "at_ns", _moment("at_ns", self.at_ns))
-        _set(self, "cpus", _check.cpu_numbers("cpus", self.cpus))
 
 
 @dataclass(frozen=True)
@@ -169,7 +125,7 @@ class Workload:
     groups : tuple of Group
         In order of creation; a parent is one of them too, wherever it stands.
     tasks : tuple of Task
-    events : tuple of SetCpuMax and SetAffinity
+    events : tuple of SetCpuMax, SetAffinity, SetGroup and SetCpuOnline
         Those of one time happen in the order given.
     name : str
 
@@ -188,11 +144,11 @@ class Workload:
 
     groups: tuple[Group, ...] = ()
     tasks: tuple[Task, ...] = ()
-    events: tuple[SetCpuMax | SetAffinity, ...] = ()
+    events: tuple[SetCpuMax | SetAffinity | SetGroup | SetCpuOnline, ...] = ()
     name: str = ""
 
     def __post_init__(self):
-        for field, kinds in (("groups", Group), ("tasks", Task), ("events", (SetCpuMax, SetAffinity))):
+        for field, kinds in (("groups", Group), ("tasks", Task), ("events", EVENTS)):
             items = getattr(self, field)
             items = (items,) if isinstance(items, kinds) else tuple(items)
             for item in items:
@@ -319,6 +275,21 @@ class Workload:
             if cpus[-1] >= machine.nr_cpus:
                 last = machine.nr_cpus - 1
                 raise _check.wrong("cpus", cpus, f"{what}: {machine.name} has the CPUs 0 to {last}")
+        self._check_hotplug(machine)
+
+    def _check_hotplug(self, machine):
+        """Every change is one, of a CPU that is there, and one CPU stays."""
+        online = set(range(machine.nr_cpus))
+        changes = [event for event in self.events if isinstance(event, SetCpuOnline)]
+        for event in sorted(changes, key=lambda event: event.at_ns):
+            if event.cpu >= machine.nr_cpus:
+                raise _check.wrong("cpu", event.cpu, f"{machine.name} has the CPUs 0 to {machine.nr_cpus - 1}")
+            if (event.cpu in online) == event.online:
+                state = "online" if event.online else "offline"
+                raise _check.wrong("cpu", event.cpu, f"it is {state} already at {event.at_ns} ns")
+            if online == {event.cpu}:
+                raise _check.wrong("cpu", event.cpu, f"the last CPU stays online (at {event.at_ns} ns)")
+            online ^= {event.cpu}
 
     def _steps(self):
         return ((task, step) for task in self.tasks for step in walk(task.program))
@@ -330,9 +301,10 @@ class Workload:
         for task in self.tasks:
             _known("group", task.group, f"task {task.name}: the group", task.group, paths)
         for event in self.events:
-            if isinstance(event, SetCpuMax):
+            if isinstance(event, SetCpuMax | SetGroup):
                 _known("group", event.group, "event: the group", event.group, paths)
-            elif event.task not in (names := [task.name for task in self.tasks]):
+            names = [task.name for task in self.tasks]
+            if isinstance(event, SetAffinity | SetGroup) and event.task not in names:
                 rule = f"event: no task of that name{_check.nearest(event.task, names)}"
                 raise _check.wrong("task", event.task, rule)
 
@@ -384,21 +356,6 @@ class Workload:
 
 def _set(item, field: str, value):
     object.__setattr__(item, field, value)
-
-
-def _check_path(path, field: str = "path"):
-    if path == "/":
-        raise _check.wrong(field, path, "the root is always there and has neither weight nor limit")
-    if not isinstance(path, str) or not path.startswith("/") or "" in path[1:].split("/"):
-        raise _check.wrong(field, path, "starts with '/', names its parents and ends without one, such as '/a/b'")
-
-
-def _moment(field: str, value) -> int:
-    try:
-        ns = to_ns(value)
-    except ValueError as error:
-        raise ValueError(f"{field}={error}") from None
-    return _check.whole(field, ns, 0)
 
 
 def _unique(field: str, names: list[str]):

@@ -4,7 +4,7 @@ import pytest
 
 from schedlab import patches
 from schedlab.kernel import Costs, Kernel
-from schedlab.patches import PATCHES, Patch
+from schedlab.patches import PATCHES, THROTTLE_SERIES, Patch
 from schedlab.phases import DEFAULT_PERIOD_NS, group_phases, phase_ns
 from schedlab.workload import Group, SetCpuMax, Workload
 
@@ -22,6 +22,8 @@ from schedlab.workload import Group, SetCpuMax, Workload
         ("6.11", "6.6", "eevdf", "random", True, False, 750_000),
         ("6.12", "6.12", "eevdf", "random", True, True, 700_000),
         ("6.12.74", "6.12", "eevdf", "random", True, True, 700_000),
+        ("6.18", "6.18", "eevdf", "random", True, True, 700_000),
+        ("7.2.13", "7.2", "eevdf", "random", True, True, 700_000),
     ],
 )
 def test_version__rows(asked, release, policy, phase, is_async, delayed, base_slice_ns):
@@ -35,9 +37,10 @@ def test_version__rows(asked, release, policy, phase, is_async, delayed, base_sl
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("6.13", "6.13 and later are not modelled; known rows: 6.1, 6.3, 6.4, 6.6, 6.12"),
+        ("6.13", "no row of its own; known rows: 6.1, 6.3, 6.4, 6.6, 6.12, 6.18, 7.2"),
         ("6.17", "not modelled"),
-        ("7.2", "not modelled"),
+        ("7.1", "no row of its own"),
+        ("7.3", "not modelled .one flat tree"),
         ("5.15", "before 6.1"),
         ("6.0", "before 6.1"),
         ("six", "a text such as"),
@@ -188,3 +191,27 @@ def test_group_phases__limited_groups_in_order_of_creation():
     kernel = Kernel.version("6.1").with_patch("staggered")
     assert workload.group_paths == ("/", "/b", "/free", "/a", "/a/x", "/late", "/own")
     assert group_phases(kernel, workload, seed=0) == (0, 0, 0, 0, 25_000_000, 50_000_000, 12_500)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "model"),
+    [
+        (Kernel.version("6.1"), "queue"),
+        (Kernel.version("6.12"), "queue"),
+        (Kernel.version("6.12").with_patch("per-task-throttle"), "task"),
+        (Kernel.version("6.18"), "task"),
+        (Kernel.version("6.18").with_patch("throttle-at-account"), "accounting"),
+        (Kernel.version("7.2"), "accounting"),
+        (Kernel.version("7.2").without_patch(*THROTTLE_SERIES), "task"),
+        (Kernel.version("7.2").without_patch(*THROTTLE_SERIES, "per-task-throttle"), "queue"),
+    ],
+)
+def test_throttle_model(kernel, model):
+    assert kernel.throttle_model == model
+
+
+def test_patches__series_needs_per_task_throttling():
+    with pytest.raises(ValueError, match="needs 'per-task-throttle'"):
+        Kernel.version("6.12").with_patch("limbo-local-list")
+    with pytest.raises(ValueError, match="applies to 6.12 and later"):
+        Kernel.version("6.6").with_patch("per-task-throttle")

@@ -119,7 +119,8 @@ def test_a_function_is_not_hidden_by_the_module_of_its_name(name):
 
 # ------------------------------------------------------------------ dependencies point one way
 
-NOUNS = {"machine", "_topology", "kernel", "patches", "phases", "workload", "steps", "durations", "cgroup", "units"}
+NOUNS = {"machine", "_topology", "kernel", "patches", "phases", "workload", "steps", "durations", "cgroup", "events"}
+NOUNS |= {"units"}
 # Small things without a room of their own, which know nothing of schedlab's rooms: anyone may use them.
 LEAVES = {"_check", "_html", "_resources", "tables", "units"}
 MAY_IMPORT = {

@@ -3,10 +3,11 @@ import pickle
 import pytest
 
 from schedlab import cgroup, steps
+from schedlab.events import SetAffinity, SetCpuMax, SetCpuOnline, SetGroup
 from schedlab.kernel import Kernel
 from schedlab.machine import Machine
 from schedlab.steps import ALL, affinity, barrier, repeat, run, sleep, timer, wait, wake, yield_
-from schedlab.workload import Group, SetAffinity, SetCpuMax, Task, Workload
+from schedlab.workload import Group, Task, Workload
 
 HOG = Task("hog", run("1s"))
 
@@ -290,3 +291,25 @@ def test_workload__names_in_order():
     workload = Workload(tasks=tasks)
     assert workload.wait_names == ("x", "y") and workload.barrier_names == ("meet",) and workload.labels == ("one",)
     assert pickle.loads(pickle.dumps(workload)) == workload
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        ([SetCpuOnline(0, 2, False)], "^cpu=2: .* has the CPUs 0 to 1"),
+        ([SetCpuOnline(0, 1, True)], "^cpu=1: it is online already"),
+        ([SetCpuOnline(5, 1, False), SetCpuOnline(6, 0, False)], "^cpu=0: the last CPU stays online"),
+    ],
+)
+def test_hotplug__refused_in_one_line(events, message):
+    with pytest.raises(ValueError, match=message):
+        Workload(tasks=(HOG,), events=events).check_machine(Machine.uniform(2))
+
+
+def test_events__of_what_is_not_there():
+    with pytest.raises(ValueError, match="^group='/a': event"):
+        Workload(tasks=(HOG,), events=(SetGroup(0, "hog", "/a"),))
+    with pytest.raises(ValueError, match="^task='hug': .*did you mean 'hog'"):
+        Workload(tasks=(HOG,), events=(SetGroup(0, "hug", "/"),))
+    with pytest.raises(ValueError, match="^online=1: True or False"):
+        SetCpuOnline(0, 1, 1)
