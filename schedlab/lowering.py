@@ -11,10 +11,11 @@ from . import steps
 from .durations import load_tables
 from .engine import program, record, rng
 from .engine.events import MAX_TIME, SOURCE_BITS, SOURCE_MASK, levels
-from .engine.loop import CTRL_AFFINITY, CTRL_CPU_MAX
+from .engine.loop import CTRL_AFFINITY, CTRL_CPU_MAX, CTRL_GROUP, CTRL_OFFLINE, CTRL_ONLINE
 from .engine.runtime import NO_QUOTA
 from .engine.state import MAX_LOOPS, MAX_POSTS, MAX_TIMERS, NEVER, State
 from .engine.wakeup import NEW
+from .events import SetAffinity, SetCpuMax, SetGroup
 from .phases import group_phases
 from .units import NS_PER_US
 
@@ -27,7 +28,10 @@ NICE_WEIGHTS = (
 #: Spawn keys of the random streams: (task, RUN), (task, SLEEP), (group, TIMER_LATENESS).
 TIMER_LATENESS = 3
 LOG_CAPACITY = 1 << 16
-_UNSET_FIELDS = ("rq_curr", "rq_root", "rq_next", "rq_last", "rq_skip", "rq_thr_next", "rq_thr_prev", "rq_csd_next")
+_UNSET_FIELDS = (
+    "rq_curr", "rq_root", "rq_next", "rq_last", "rq_skip", "rq_thr_next", "rq_thr_prev", "rq_csd_next",
+    "rq_limbo",
+)  # fmt: skip
 
 
 def group_shares(weight: int) -> int:
@@ -151,8 +155,6 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
     """
     workload.check(kernel)
     workload.check_machine(machine)
-    if kernel.vprot or kernel.throttle_model != "queue":
-        raise ValueError(f"kernel={kernel.asked}: the engine does not have per-task throttling yet")
     nr_cpus, paths, tasks = machine.nr_cpus, workload.group_paths, workload.tasks
     nr_groups, nr_tasks = len(paths), len(tasks)
     bases = np.cumsum([nr_groups, nr_groups, nr_cpus, nr_cpus, nr_cpus, nr_cpus, nr_cpus, nr_tasks])
@@ -165,7 +167,7 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
     task_masks = [masks(task.cpus) for task in tasks]
     controls = _controls(workload, masks)
     offsets, nr_keys = levels(nr_sources)
-    nr_pairs, nr_hists = nr_groups * nr_cpus, 2 * max(1, len(workload.labels))
+    nr_pairs, nr_hists = nr_groups * nr_cpus, 2 * max(1, len(workload.labels)) + 2
     nr_syncs = max(1, len(programs.sync_of))
     margin = max(4096, 16 * nr_cpus)
     state = State(
@@ -185,6 +187,7 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
     sys["nr_levels"], sys["nr_cpus"], sys["nr_groups"], sys["nr_tasks"] = len(offsets), nr_cpus, nr_groups, nr_tasks
     sys["nr_alive"], sys["stop_on_exit"], sys["period_running"] = nr_tasks, stop_on_exit, -1
     sys["gone_cpu"] = -1
+    sys["hist_throttle"] = nr_hists - 2
     sys["resched_min"], sys["mask_words"] = nr_cpus, -(-nr_cpus // 32)
     sys["log_mask"], sys["log_cap"], sys["log_high"] = log_mask, len(state.arrays["log"]), LOG_CAPACITY
     _fill_kernel(sys, kernel, nr_cpus)
@@ -201,6 +204,22 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
     return state
 
 
+#: Switches of the engine, each read in one place there, and the patch that sets it.
+_PATCH_SWITCHES = {
+    "expire_local": "expire-local-slices",
+    "slack_pushed_back": "slack-timer-pushed-back",
+    "lifo_throttle": "lifo-throttle-list",
+    "scale_147_128": "period-scaling-147-128",
+    "per_task": "per-task-throttle",
+    "at_account": "throttle-at-account",
+    "update_first": "update-curr-before-unthrottle",
+    "limbo_local": "limbo-local-list",
+    "local_csd": "local-csd-unthrottle",
+    "offline_only": "unthrottle-offline-only",
+    "zero_at_write": "zero-runtime-at-write",
+}
+
+
 def _fill_kernel(sys, kernel, nr_cpus):
     factor = kernel.scaling_factor(nr_cpus)
     sys["eevdf"] = kernel.policy == "eevdf"
@@ -208,10 +227,10 @@ def _fill_kernel(sys, kernel, nr_cpus):
     sys["preempt_short"] = kernel.preempt_short
     sys["async_unthrottle"] = kernel.async_unthrottle
     sys["hrtick"] = kernel.hrtick
-    sys["expire_local"] = kernel.has("expire-local-slices")
-    sys["slack_pushed_back"] = kernel.has("slack-timer-pushed-back")
-    sys["lifo_throttle"] = kernel.has("lifo-throttle-list")
-    sys["scale_147_128"] = kernel.has("period-scaling-147-128")
+    for switch in ("vprot", "lag_rules_7_2", "lazy_resched"):
+        sys[switch] = getattr(kernel, switch)
+    for switch, patch in _PATCH_SWITCHES.items():
+        sys[switch] = kernel.has(patch)
     sys["tick_ns"] = kernel.tick_ns
     sys["base_slice"] = kernel.base_slice_ns * factor
     sys["latency"] = kernel.latency_ns * factor
@@ -222,6 +241,9 @@ def _fill_kernel(sys, kernel, nr_cpus):
     sys["ipi_ns"] = kernel.costs.ipi_ns
     sys["tick_cost_ns"] = kernel.costs.tick_ns
     sys["period_cost_ns"] = kernel.costs.period_timer_ns
+    sys["distribute_ns"] = kernel.costs.distribute_ns
+    sys["walk_ns"] = kernel.costs.walk_ns
+    sys["enqueue_ns"] = kernel.costs.enqueue_ns
     sys["wake_late_ns"] = round(kernel.wake_late_us * NS_PER_US)
     sys["late_ns"] = round(kernel.timer_late_us * NS_PER_US)
     sys["late_below"] = round(kernel.timer_late_probability * (1 << 31)) if kernel.timer_late_us else 0
@@ -233,6 +255,7 @@ def _fill_machine(state, machine, kernel):
     cpu = state.arrays["cpu"]
     for name in ("curr", "tasks_head", "tasks_tail", "csd_head", "csd_tail", "left"):
         cpu[name] = -1
+    cpu["active"] = 1
     cpu["core"], cpu["llc"] = machine.core_of, machine.llc_of
     offset = kernel.tick_offset_us * NS_PER_US
     skew = np.arange(nr_cpus) * kernel.tick_ns // (2 * nr_cpus) if kernel.skew_tick else np.zeros(nr_cpus, np.int64)
@@ -306,6 +329,9 @@ def _limit_at_start(state, g, group):
     tg["period_active"][g] = tg["started"][g] = 1
     tg["expires"][g] = tg["phase"][g] % period or period
     rq["runtime_enabled"][rq["tg"] == g] = 1
+    if state["sys_per_task"][0] and not state["sys_zero_at_write"][0]:
+        rq["runtime_remaining"][rq["tg"] == g] = 1
+        tg["created"][g] = int(state["sys_nr_cpus"][0])
 
 
 def _stream(seed, index, purpose):
@@ -322,6 +348,7 @@ def _fill_tasks(state, workload, seed, entries, task_masks):
         row["group"], row["pc"], row["fetch"], row["state"] = number[task.group], entries[t], 1, NEW
         row["mask"], row["start"], row["end"] = task_masks[t], task.start_ns, -1
         row["hist"] = label[task.label]
+        row["kernel_thread"] = task.kernel_thread
         se["weight"][t] = NICE_WEIGHTS[task.nice + 20]
         se["slice"][t] = base_slice if task.slice_us is None else task.slice_us * NS_PER_US
         se["custom_slice"][t] = task.slice_us is not None
@@ -338,7 +365,7 @@ def _controls(workload, masks):
     limits = {group.path: (group.period_us, group.burst_us) for group in workload.groups}
     rows = []
     for event in sorted(workload.events, key=lambda event: event.at_ns):
-        if hasattr(event, "group"):
+        if isinstance(event, SetCpuMax):
             period_us, burst_us = limits[event.group]
             period_us = period_us if event.period_us is None else event.period_us
             burst_us = burst_us if event.burst_us is None else event.burst_us
@@ -346,8 +373,12 @@ def _controls(workload, masks):
             quota = NO_QUOTA if event.quota_us is None else event.quota_us * NS_PER_US
             group = number[event.group]
             rows.append((event.at_ns, CTRL_CPU_MAX, group, quota, period_us * NS_PER_US, burst_us * NS_PER_US))
-        else:
+        elif isinstance(event, SetAffinity):
             rows.append((event.at_ns, CTRL_AFFINITY, task_number[event.task], masks(event.cpus), 0, 0))
+        elif isinstance(event, SetGroup):
+            rows.append((event.at_ns, CTRL_GROUP, task_number[event.task], number[event.group], 0, 0))
+        else:
+            rows.append((event.at_ns, CTRL_ONLINE if event.online else CTRL_OFFLINE, event.cpu, 0, 0, 0))
     return rows
 
 

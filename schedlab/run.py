@@ -14,10 +14,11 @@ from .serial import from_json, to_json
 
 #: Percentiles of `Run.latencies`.
 PERCENTILES = (50, 75, 90, 95, 99, 99.5, 99.9)
-_FORMAT = 1
-_TABLES = ("groups", "task_table", "hists", "buckets", "log")
+_FORMAT = 2
+_TABLES = ("groups", "task_table", "hists", "buckets", "log", "cpu_table", "throttle_table")
 _HEAD = (
     "seed", "duration_ns", "nr_events", "core_busy_ns", "thread_busy_ns", "kinds", "log_kinds", "log_lost",
+    "limbo_warnings", "limbo_warned_at",
 )  # fmt: skip
 
 
@@ -39,6 +40,8 @@ class Run:
         Kinds of events that were logged.
     log_lost : int
         Log records that were lost because the log was full; 0 means that it is whole.
+    limbo_warnings, limbo_warned_at : int
+        How often a group was throttled anew while tasks of it were in limbo, and when first (ns).
     """
 
     machine: object
@@ -58,6 +61,10 @@ class Run:
     buckets: np.ndarray = field(repr=False)
     bucket_edges: np.ndarray = field(repr=False)
     log: np.ndarray | None = field(repr=False)
+    cpu_table: np.ndarray = field(repr=False)
+    throttle_table: np.ndarray = field(repr=False)
+    limbo_warnings: int = 0
+    limbo_warned_at: int = 0
 
     # ---- tables ------------------------------------------------------------------------------------------------------
 
@@ -173,13 +180,70 @@ class Run:
         """
         labels = (labels,) if isinstance(labels, str) else tuple(labels)
         offset = ("wakeup", "sample").index(kind)
-        counts = sum(self.buckets[2 * self.workload.labels.index(label) + offset] for label in labels)
+        return self._percentile_of(
+            sum(self.buckets[2 * self.workload.labels.index(label) + offset] for label in labels), percentile
+        )
+
+    def _percentile_of(self, counts, percentile) -> float:
         total = int(counts.sum())
         if total == 0:
             return float("nan")
         rank = max(1, -(-total * percentile // 100))
         bucket = int(np.searchsorted(np.cumsum(counts), rank))
         return float(self.bucket_edges[bucket] + self.bucket_edges[bucket + 1] - 1) / 2
+
+    def cpus(self):
+        """Return one row a CPU: what scheduling and throttling did there.
+
+        Returns
+        -------
+        pandas.DataFrame
+            nr_schedules (calls of __schedule), nr_switches, nr_works (throttle works that stopped a task); nr_served
+            (throttled queues that distributions looked at), nr_walked (groups that throttles and unthrottles walked
+            over), nr_requeued (levels on which they queued or dequeued entities); nr_irqoff, irqoff_ns and
+            irqoff_max_ns (sections with interrupts off, at the prices of the kernel's `Costs`; 0 without prices).
+        """
+        import pandas as pd
+
+        return pd.DataFrame({name: self.cpu_table[name] for name in self.cpu_table.dtype.names})
+
+    def throttles(self):
+        """Return one row a group: what its throttles cost.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index: the group's path. nr_throttles (queues throttled, not periods), nr_rethrottled (those whose last
+            unthrottle was of no use: nothing more was granted in between), nr_works (tasks stopped at their return to
+            user space), overrun_ns and overrun_max_ns (CPU time used beyond the quota by the time of the next grant,
+            sum and maximum).
+        """
+        import pandas as pd
+
+        table = pd.DataFrame({name: self.throttle_table[name] for name in self.throttle_table.dtype.names})
+        table.index = pd.Index(self.workload.group_paths, name="group")
+        return table
+
+    def throttle_percentile_ns(self, percentile: float, kind: str = "overrun") -> float:
+        """Return a percentile over all throttles, in ns.
+
+        Parameters
+        ----------
+        percentile : float
+        kind : {"detection", "overrun"}
+            CPU time used beyond the quota when the throttle is noticed, or by the time of the next grant.
+        """
+        row = len(self.hists) - 2 + ("detection", "overrun").index(kind)
+        return self._percentile_of(self.buckets[row], percentile)
+
+    def violations(self) -> list[str]:
+        """Return the invariants that the run broke, one sentence each; patches without their preparation do."""
+        if self.limbo_warnings == 0:
+            return []
+        return [
+            f"G13: {self.limbo_warnings} times a group was throttled anew while tasks of it were in limbo, first at "
+            f"{self.limbo_warned_at} ns"
+        ]
 
     def events(self):
         """Return the event log: time_ns, kind, cpu, a, b.
@@ -303,7 +367,7 @@ class Run:
         flat = tables["buckets"]
         tables["buckets"] = np.zeros((len(tables["hists"]), len(edges) - 1), np.int64)
         tables["buckets"][flat["hist"], flat["bucket"]] = flat["count"]
-        for name in ("groups", "task_table", "hists", "log"):
+        for name in ("groups", "task_table", "hists", "log", "cpu_table", "throttle_table"):
             if tables[name] is not None:
                 tables[name] = np.array(tables[name].tolist(), [(n, "i8") for n in tables[name].dtype.names])
         run = cls(**head, **tables)
@@ -337,6 +401,10 @@ class Run:
             groups=_group_table(state, task_table),
             task_table=task_table,
             hists=state.arrays["hist"].copy(),
+            cpu_table=_cpu_table(state),
+            throttle_table=_throttle_table(state),
+            limbo_warnings=int(state["sys_limbo_warnings"][0]),
+            limbo_warned_at=int(state["sys_limbo_warned_at"][0]),
             buckets=_used_buckets(state),
             bucket_edges=bucket_edges,
             log=log,
@@ -384,6 +452,40 @@ def _task_table(state, nr_tasks, now):
     waiting = (state["se_on_rq"][:nr_tasks] != 0) & (state["se_delayed"][:nr_tasks] == 0)
     waiting[[t for _, t in running]] = False
     table["wait_ns"] += np.where(waiting, now - task["wait_since"], 0)
+    return table
+
+
+def _cpu_table(state):
+    sources = {
+        "nr_schedules": "nr_schedules",
+        "nr_switches": "nr_switches",
+        "nr_works": "nr_works",
+        "nr_served": "nr_served",
+        "nr_walked": "nr_walked",
+        "nr_requeued": "nr_requeued",
+        "nr_irqoff": "nr_irqoff",
+        "irqoff_ns": "irqoff_ns",
+        "irqoff_max_ns": "irqoff_max",
+    }
+    cpu = state.arrays["cpu"]
+    table = np.zeros(len(cpu), [(name, "i8") for name in sources])
+    for name, field_ in sources.items():
+        table[name] = cpu[field_]
+    return table
+
+
+def _throttle_table(state):
+    sources = {
+        "nr_throttles": "nr_marks",
+        "nr_rethrottled": "nr_rethrottled",
+        "nr_works": "nr_works",
+        "overrun_ns": "overrun_ns",
+        "overrun_max_ns": "overrun_max",
+    }
+    tg = state.arrays["tg"]
+    table = np.zeros(len(tg), [(name, "i8") for name in sources])
+    for name, field_ in sources.items():
+        table[name] = tg[field_]
     return table
 
 

@@ -113,7 +113,7 @@ class Simulation:
 
 def _log_kinds(log) -> tuple[str, ...]:
     if log is True:
-        return record.KINDS
+        return tuple(kind for kind in record.KINDS if kind not in record.VERBOSE)
     if not log:
         return ()
     kinds = (log,) if isinstance(log, str) else tuple(log)

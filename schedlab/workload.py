@@ -258,6 +258,8 @@ class Workload:
         ``(quota_us << 20) // period_us``, at the start and again at each write of cpu.max. (A run whose periods are
         scaled up can refuse a later write that this accepts.) Slices of a task's own need 6.12.
         """
+        if kernel.policy == "cfs" and any(isinstance(event, SetGroup) for event in self.events):
+            raise _check.wrong("events", "SetGroup", f"kernel {kernel.asked}: modelled for EEVDF alone (6.6 and later)")
         for task in self.tasks:
             if task.slice_us is not None and not kernel.custom_slice:
                 rule = f"task {task.name}: kernel {kernel.asked} has no slices of a task's own (6.12 has)"

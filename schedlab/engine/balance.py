@@ -13,7 +13,9 @@ ANY_CPU = -1
 
 @internal
 def allowed(s, task, cpu):
-    """Whether the task's affinity holds the CPU."""
+    """Whether the task's affinity holds the CPU, and that is online."""
+    if s.cpu_active[cpu] == 0:
+        return False
     mask = s.task_mask[task]
     if mask == ANY_CPU:
         return True
@@ -29,11 +31,20 @@ def set_task_cpu(s, task, cpu):
 
 @internal
 def select_cpu_fork(s, task):
-    """cf. find_idlest_cpu(): an idle CPU of the core with the fewest in use, else the CPU with the fewest tasks."""
+    """cf. find_idlest_cpu(): an idle CPU of the core with the fewest in use, else the CPU with the fewest tasks.
+
+    When all CPUs of its affinity are offline it may go anywhere (cf. select_fallback_rq()).
+    """
+    best = _idlest(s, task, False)
+    return best if best >= 0 else _idlest(s, task, True)
+
+
+@internal
+def _idlest(s, task, anywhere):
     best = -1
     best_rank = 0
     for cpu in range(s.sys_nr_cpus[0]):
-        if not allowed(s, task, cpu):
+        if not (allowed(s, task, cpu) or (anywhere and s.cpu_active[cpu] != 0)):
             continue
         if s.flag_idle[cpu] != 0:
             rank = s.core_not_idle[s.cpu_core[cpu]]
@@ -75,11 +86,16 @@ def select_cpu_wake(s, task):
 
 @internal
 def can_migrate_task(s, task, src, dst):
-    """cf. can_migrate_task(): allowed there, not running, not delayed, no throttled hierarchy on either side."""
+    """cf. can_migrate_task(): allowed there, not running, not delayed, its group not throttled there.
+
+    To 6.17 nor may it be throttled here (throttled_lb_pair()).
+    """
     if s.cpu_curr[src] == task or s.se_delayed[task] != 0 or not allowed(s, task, dst):
         return False
     base = s.task_group[task] * s.sys_nr_cpus[0]
-    return s.rq_throttle_count[base + src] == 0 and s.rq_throttle_count[base + dst] == 0
+    if s.rq_throttle_count[base + dst] != 0:
+        return False
+    return s.sys_per_task[0] != 0 or s.rq_throttle_count[base + src] == 0
 
 
 @internal

@@ -6,8 +6,10 @@ The local side (charging, slices, donations) is runtime.py.
 from __future__ import annotations
 
 from schedlab._jit import internal
+from schedlab.engine.entity import update_curr
 from schedlab.engine.events import set_timer
-from schedlab.engine.record import PERIOD, SLACK, log_event
+from schedlab.engine.irqoff import served
+from schedlab.engine.record import OVERRUN_HIST, PERIOD, SLACK, log_event, observe
 from schedlab.engine.runtime import (
     MIN_BANDWIDTH_EXPIRATION,
     NO_QUOTA,
@@ -18,7 +20,7 @@ from schedlab.engine.runtime import (
 )
 from schedlab.engine.smt import arm_step_end, delay_work
 from schedlab.engine.state import NEVER
-from schedlab.engine.unthrottle import unthrottle_cfs_rq, unthrottle_cfs_rq_async
+from schedlab.engine.unthrottle import cfsb_csd_unthrottle, list_csd, unthrottle_cfs_rq, unthrottle_cfs_rq_async
 
 #: Largest period (max_cfs_quota_period, 1 s).
 MAX_PERIOD = 1_000_000_000
@@ -49,6 +51,16 @@ def refill_cfs_bandwidth_runtime(s, g):
 
 
 @internal
+def observe_overrun(s, g, q):
+    """The first grant since a throttle: what the group used beyond its quota in the meantime."""
+    debt = -s.rq_runtime_remaining[q]
+    s.rq_indebted[q] = 0
+    s.tg_overrun_ns[g] += debt
+    s.tg_overrun_max[g] = max(s.tg_overrun_max[g], debt)
+    observe(s, s.sys_hist_throttle[0] + OVERRUN_HIST, debt)
+
+
+@internal
 def distribute_cfs_runtime(s, g):
     """cf. distribute_cfs_runtime(): pay the debts of the throttled cfs_rqs, first throttled first.
 
@@ -56,12 +68,18 @@ def distribute_cfs_runtime(s, g):
     """
     remaining = 1
     local = -1
+    drain = False
     q = s.tg_thr_head[g]
     while q >= 0:
         after = s.rq_thr_next[q]  # an inline unthrottle unlinks q
         if remaining == 0:
             break
+        served(s)
         if s.rq_on_csd[q] == 0:
+            if s.sys_update_first[0] != 0:
+                update_curr(s, q)
+            if s.rq_indebted[q] != 0:
+                observe_overrun(s, g, q)
             grant = min(s.tg_runtime[g], 1 - s.rq_runtime_remaining[q])
             s.tg_runtime[g] -= grant
             remaining = s.tg_runtime[g]
@@ -72,6 +90,8 @@ def distribute_cfs_runtime(s, g):
                     unthrottle_cfs_rq(s, q)
                 elif s.rq_cpu[q] != s.sys_this_cpu[0]:
                     unthrottle_cfs_rq_async(s, q)
+                elif s.sys_local_csd[0] != 0:
+                    drain = list_csd(s, q)  # else the interrupt that is under way serves it
                 else:
                     local = q  # a group has one cfs_rq here: a list of one
         q = after
@@ -80,6 +100,8 @@ def distribute_cfs_runtime(s, g):
         still = s.tg_thr_head[g] >= 0
     if local >= 0:
         unthrottle_cfs_rq(s, local)
+    if drain:
+        cfsb_csd_unthrottle(s, s.sys_this_cpu[0])
     return still
 
 
@@ -170,17 +192,23 @@ def do_sched_cfs_slack_timer(s, g):
 
 @internal
 def tg_set_cfs_bandwidth(s, g, quota, period, burst):
-    """cf. tg_set_cfs_bandwidth(): a write of cpu.max refills at once and forgives debts (6.1, 6.12)."""
+    """cf. tg_set_cfs_bandwidth(): a write of cpu.max refills at once and forgives debts.
+
+    Each online CPU starts with a local runtime of 0, with per-task throttling of 1 ns.
+    """
     s.tg_period[g] = period
     s.tg_quota[g] = quota
     s.tg_burst[g] = burst
     refill_cfs_bandwidth_runtime(s, g)
     if quota != NO_QUOTA:
         start_cfs_bandwidth(s, g)
+    fresh = 1 if s.sys_per_task[0] != 0 and s.sys_zero_at_write[0] == 0 else 0
     for cpu in range(s.sys_nr_cpus[0]):
+        if s.cpu_active[cpu] == 0:
+            continue
         q = g * s.sys_nr_cpus[0] + cpu
         s.rq_runtime_enabled[q] = 1 if quota != NO_QUOTA else 0
-        s.tg_created[g] -= s.rq_runtime_remaining[q]
-        s.rq_runtime_remaining[q] = 0
+        s.tg_created[g] += fresh - s.rq_runtime_remaining[q]
+        s.rq_runtime_remaining[q] = fresh
         if s.rq_throttled[q] != 0:
             unthrottle_cfs_rq(s, q)

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from schedlab._jit import internal
-from schedlab.engine.balance import allowed, move_task, newidle_balance, select_cpu_fork
+from schedlab.engine.balance import newidle_balance
 from schedlab.engine.cfs61 import clear_buddies, pick_next_entity_cfs, set_skip_buddy
-from schedlab.engine.eevdf import pick_eevdf, yield_eevdf
-from schedlab.engine.entity import DELAYED, SLEEP, SPECIAL, parent_entity, set_next_entity, tree_enqueue, update_curr
+from schedlab.engine.eevdf import yield_eevdf
+from schedlab.engine.entity import SLEEP, SPECIAL, update_curr
 from schedlab.engine.events import set_timer
 from schedlab.engine.group import dequeue_task, pick_next_entity
-from schedlab.engine.hrtick import hrtick_clear, hrtick_start_fair
-from schedlab.engine.program import BLOCKS, MOVES, RUNS, YIELDS, advance
-from schedlab.engine.record import BLOCK, EXIT, SWITCH, WAKEUP_HIST, log_event, observe
+from schedlab.engine.hrtick import hrtick_after_schedule
+from schedlab.engine.move import move_running
+from schedlab.engine.program import BLOCKS, MOVES, RUNS, STOPS, YIELDS, advance
+from schedlab.engine.put_set import put_prev_set_next, put_prev_task, set_next_task, switch_entities
+from schedlab.engine.record import BLOCK, EXIT, SCHEDULE, SWITCH, WAKEUP_HIST, log_event, observe
 from schedlab.engine.resched import clear_need_resched, resched_curr
-from schedlab.engine.runtime import account_cfs_rq_runtime
 from schedlab.engine.smt import account_mode, arm_step_end, set_running, sync_work, update_idle
 from schedlab.engine.state import NEVER
 from schedlab.engine.throttle import check_cfs_rq_runtime
+from schedlab.engine.throttled import task_throttle_setup_work
 from schedlab.engine.tick import start_tick, stop_tick
-from schedlab.engine.wakeup import BLOCKED, EXITED, check_preempt_wakeup, entity_depth
-
-
-@internal
-def put_prev_entity(s, q, e):
-    """cf. put_prev_entity(): back into the tree, unless it left or its queue is throttled now."""
-    if s.se_on_rq[e] != 0:
-        update_curr(s, q)
-    check_cfs_rq_runtime(s, q)
-    if s.se_on_rq[e] != 0:
-        tree_enqueue(s, q, e)
-    s.rq_curr[q] = -1
+from schedlab.engine.wakeup import BLOCKED, EXITED
 
 
 @internal
@@ -37,71 +28,42 @@ def pick_task_fair(s, cpu):
     """cf. pick_task_fair(), v6.12 and the pick of pick_next_task_fair(), v6.1: -1 when there is nothing to run.
 
     6.12 checks every level's runtime; before that, a level that has a `curr`, and when one is throttled the previous
-    task is put on all levels before the pick starts again.
+    task is put on all levels before the pick starts again. 6.18 goes on into throttled levels and tells the task that
+    it picks there; 7.2 does not look.
     """
     eevdf = s.sys_eevdf[0] != 0
     whole_check = s.sys_preempt_short[0] != 0
+    per_task = s.sys_per_task[0] != 0
+    checks = s.sys_at_account[0] == 0
+    throttled = False
     nr_tasks = s.sys_nr_tasks[0]
     q = cpu
     while s.rq_nr[cpu] > 0:
         curr = s.rq_curr[q]
         if curr >= 0 and s.se_on_rq[curr] != 0:
             update_curr(s, q)
-        if (whole_check or curr >= 0) and check_cfs_rq_runtime(s, q):
-            if not whole_check and s.cpu_curr[cpu] >= 0:
-                put_prev_task(s, s.cpu_curr[cpu])
-                s.sys_prev_put[0] = 1
-            q = cpu  # a level fell away: from the root again
-            continue
+        if checks and (whole_check or curr >= 0) and check_cfs_rq_runtime(s, q):
+            throttled = True
+            if not per_task:
+                if not whole_check and s.cpu_curr[cpu] >= 0:
+                    put_prev_task(s, s.cpu_curr[cpu])
+                    s.sys_prev_put[0] = 1
+                q = cpu  # a level fell away: from the root again
+                continue
         if eevdf:
-            e = pick_next_entity(s, q, pick_eevdf(s, q))
+            e = pick_next_entity(s, q, True)
             if e < 0:
                 q = cpu
+                throttled = False
                 continue
         else:
             e = pick_next_entity_cfs(s, q)
         if e < nr_tasks:
+            if per_task and throttled:
+                task_throttle_setup_work(s, e)
             return e
         q = e - nr_tasks
     return -1
-
-
-@internal
-def put_prev_task(s, prev):
-    """cf. put_prev_task_fair(): all levels, leaf first."""
-    e = prev
-    while e >= 0:
-        put_prev_entity(s, s.se_rq[e], e)
-        e = parent_entity(s, e)
-
-
-@internal
-def set_next_task(s, task):
-    """cf. set_next_task_fair(), from idle: all levels, root first; a charge of 0 on each (6.12)."""
-    for depth in range(entity_depth(s, task) + 1):
-        e = task
-        while entity_depth(s, e) > depth:
-            e = parent_entity(s, e)
-        set_next_entity(s, s.se_rq[e], e)
-        if s.sys_preempt_short[0] != 0:  # before 6.12 the pick from idle passes this by
-            account_cfs_rq_runtime(s, s.se_rq[e], 0)
-
-
-@internal
-def put_prev_set_next(s, prev, task):
-    """The end of pick_next_task_fair(): change `curr` only on the levels where the two paths differ."""
-    e = task
-    old = prev
-    while s.se_rq[e] != s.se_rq[old]:
-        deep = entity_depth(s, e) - entity_depth(s, old)
-        if deep <= 0:
-            put_prev_entity(s, s.se_rq[old], old)
-            old = parent_entity(s, old)
-        if deep >= 0:
-            set_next_entity(s, s.se_rq[e], e)
-            e = parent_entity(s, e)
-    put_prev_entity(s, s.se_rq[old], old)
-    set_next_entity(s, s.se_rq[e], e)
 
 
 @internal
@@ -132,7 +94,7 @@ def context_switch(s, cpu, prev, task):
     log_event(s, SWITCH, cpu, prev if left < 0 else left, task)
     s.cpu_left[cpu] = -1
     s.cpu_nr_switches[cpu] += 1
-    if prev >= 0 and s.se_on_rq[prev] != 0 and s.se_delayed[prev] == 0:
+    if prev >= 0 and (s.se_on_rq[prev] != 0 or s.task_throttled[prev] != 0) and s.se_delayed[prev] == 0:
         s.task_wait_since[prev] = now
     s.cpu_curr[cpu] = task
     if task < 0:
@@ -161,15 +123,20 @@ def schedule(s, cpu):
     s.sys_this_cpu[0] = cpu
     clear_need_resched(s, cpu)
     sync_work(s, cpu)
+    s.cpu_nr_schedules[cpu] += 1
+    log_event(s, SCHEDULE, cpu, s.cpu_curr[cpu], 0)
     prev = s.cpu_curr[cpu]
     s.sys_prev_put[0] = 0
     task = pick_task_fair(s, cpu)
     while task < 0 and newidle_balance(s, cpu):
         task = pick_task_fair(s, cpu)
     switching = task != prev or s.cpu_left[cpu] >= 0
-    if prev < 0 or s.sys_prev_put[0] != 0:
+    if s.sys_at_account[0] != 0:
+        if switching:
+            switch_entities(s, prev, task)
+    elif prev < 0 or s.sys_prev_put[0] != 0:
         if task >= 0:
-            set_next_task(s, task)
+            set_next_task(s, task, True)
     elif switching:
         if task < 0:
             put_prev_task(s, prev)
@@ -179,9 +146,7 @@ def schedule(s, cpu):
         context_switch(s, cpu, prev, task)
     clear_need_resched(s, cpu)  # a request made during the pick is answered by it
     if s.sys_hrtick[0] != 0:
-        hrtick_clear(s, cpu)
-        if switching or s.sys_eevdf[0] == 0:
-            hrtick_start_fair(s, cpu, True)
+        hrtick_after_schedule(s, cpu, switching)
     if task >= 0 and s.task_fetch[task] != 0 and s.cpu_work_stamp[cpu] <= s.sys_now[0]:
         run_program(s, cpu)
     else:
@@ -201,6 +166,8 @@ def run_program(s, cpu):
     s.task_work[task] = 0
     s.task_spin[task] = 0
     set_timer(s, s.sys_src_cpu[0] + cpu, NEVER)
+    if outcome == STOPS:
+        return  # at its return to user space: a resched is under way
     if outcome == YIELDS:
         yield_task(s, cpu, task)
     elif outcome == MOVES:
@@ -232,39 +199,3 @@ def yield_task(s, cpu, task):
         yield_eevdf(s, q, task)
     else:
         set_skip_buddy(s, task)
-
-
-@internal
-def move_running(s, cpu, task):
-    """cf. migration_cpu_stop(): a running task leaves a CPU that its affinity no longer holds.
-
-    It is put first, as the stopper's thread preempts it: only a queued task can be moved.
-    """
-    account_mode(s, cpu)
-    put_prev_task(s, task)
-    s.cpu_curr[cpu] = -1
-    s.cpu_left[cpu] = task
-    set_running(s, cpu, -1)
-    move_task(s, task, select_cpu_fork(s, task))
-    s.task_wait_since[task] = s.sys_now[0]
-    resched_curr(s, cpu)
-    check_preempt_wakeup(s, s.task_cpu[task], task)
-
-
-@internal
-def set_cpus_allowed(s, task, mask):
-    """cf. set_cpus_allowed_ptr(): another affinity, from outside the task."""
-    s.task_mask[task] = mask
-    cpu = s.task_cpu[task]
-    if allowed(s, task, cpu) or s.se_on_rq[task] == 0:
-        return
-    if s.se_delayed[task] != 0:  # blocked: it finds its CPU when it wakes
-        dequeue_task(s, task, SLEEP | DELAYED)
-        return
-    if s.cpu_curr[cpu] == task:
-        sync_work(s, cpu)
-        set_timer(s, s.sys_src_cpu[0] + cpu, NEVER)
-        move_running(s, cpu, task)
-    else:
-        move_task(s, task, select_cpu_fork(s, task))
-        check_preempt_wakeup(s, s.task_cpu[task], task)

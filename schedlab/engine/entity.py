@@ -11,15 +11,19 @@ from schedlab.engine.eevdf import (
     eevdf_dequeue,
     eevdf_enqueue,
     entity_eligible,
+    entity_lag,
+    place_entity,
     resched_if_expired,
+    reweight_around_v,
     reweight_eevdf,
+    set_protect_slice,
     update_deadline,
     update_entity_lag,
 )
 from schedlab.engine.runtime import account_cfs_rq_runtime, return_cfs_rq_runtime
 
 #: Flags of enqueue and dequeue, with the kernel's meanings.
-SLEEP, SPECIAL, DELAYED, WAKEUP, MIGRATED, INITIAL = 1, 2, 4, 8, 16, 32
+SLEEP, SPECIAL, DELAYED, WAKEUP, MIGRATED, INITIAL, DEQUEUE_THROTTLE = 1, 2, 4, 8, 16, 32, 64
 MIN_SHARES = 2
 
 
@@ -79,22 +83,55 @@ def reweight_entity(s, q, e, weight):
             s.rq_load[q] += weight - s.se_weight[e]
             s.tg_load_sum[s.rq_tg[q]] += weight - s.se_weight[e]
         s.se_weight[e] = weight
-    elif s.se_on_rq[e] != 0:
+    elif s.se_on_rq[e] == 0:
+        s.se_vlag[e] = div_trunc(s.se_vlag[e] * s.se_weight[e], weight)
+        if s.sys_vprot[0] != 0 and s.se_rel_deadline[e] != 0:
+            s.se_deadline[e] = div_trunc(s.se_deadline[e] * s.se_weight[e], weight)
+        s.se_weight[e] = weight
+    elif s.sys_vprot[0] != 0 and s.sys_lag_rules_7_2[0] == 0:
+        reweight_by_placing(s, q, e, weight)
+    else:
         running = s.rq_curr[q] == e
         if running or s.sys_preempt_short[0] != 0:  # 6.12: whoever runs on the level is charged first
             update_curr(s, q)
         avg = avg_vruntime(s, q)  # with e in it
+        lag = entity_lag(s, avg, e)
         if not running:
             tree_dequeue(s, q, e)
         s.rq_load[q] += weight - s.se_weight[e]
         s.tg_load_sum[s.rq_tg[q]] += weight - s.se_weight[e]
-        reweight_eevdf(s, e, avg, weight)
+        if s.sys_lag_rules_7_2[0] != 0:
+            reweight_around_v(s, e, avg, lag, weight, running)
+        else:
+            reweight_eevdf(s, e, avg, weight)
         s.se_weight[e] = weight
         if not running:
             tree_enqueue(s, q, e)
-    else:
-        s.se_vlag[e] = div_trunc(s.se_vlag[e] * s.se_weight[e], weight)
-        s.se_weight[e] = weight
+
+
+@internal
+def reweight_by_placing(s, q, e, weight):
+    """cf. reweight_entity(), v6.18, of a queued entity: it leaves, lag and request are scaled, and it is placed anew.
+
+    A running entity stays in the level's average, with its new weight.
+    """
+    running = s.rq_curr[q] == e
+    update_curr(s, q)
+    update_entity_lag(s, q, e)
+    old = s.se_weight[e]
+    s.se_deadline[e] = div_trunc((s.se_deadline[e] - s.se_vruntime[e]) * old, weight)
+    s.se_rel_deadline[e] = 1
+    s.rq_nr[q] -= 1
+    if not running:
+        tree_dequeue(s, q, e)
+    s.se_vlag[e] = div_trunc(s.se_vlag[e] * old, weight)
+    s.rq_load[q] += weight - old
+    s.tg_load_sum[s.rq_tg[q]] += weight - old
+    s.se_weight[e] = weight
+    place_entity(s, q, e, False)
+    if not running:
+        tree_enqueue(s, q, e)
+    s.rq_nr[q] += 1
 
 
 @internal
@@ -104,7 +141,7 @@ def update_cfs_group(s, e):
     if q < 0:
         return
     load = s.rq_load[q]
-    if load == 0 or s.rq_throttle_count[q] > 0:
+    if load == 0 or (s.rq_throttle_count[q] > 0 and s.sys_per_task[0] == 0):
         return
     g = s.rq_tg[q]
     shares = s.tg_shares[g] * load // s.tg_load_sum[g]
@@ -127,7 +164,7 @@ def count_runnable(s, e, change):
     while e >= 0:
         q = s.se_rq[e]
         s.rq_h_nr_runnable[q] += change
-        if s.rq_throttled[q] != 0:
+        if s.rq_throttled[q] != 0 and s.sys_per_task[0] == 0:
             return
         e = parent_entity(s, e)
 
@@ -139,8 +176,10 @@ def dequeue_entity(s, q, e, flags):
     clear_buddies(s, e)
     if s.sys_eevdf[0] != 0:
         if flags & DELAYED == 0:
-            delay = flags & SLEEP != 0 and flags & SPECIAL == 0 and s.sys_delay_dequeue[0] != 0
-            if delay and not entity_eligible(s, q, e):
+            wanted = flags & (SPECIAL | DEQUEUE_THROTTLE) == 0 and s.sys_delay_dequeue[0] != 0
+            if flags & SLEEP != 0 and wanted and not entity_eligible(s, q, e):
+                if s.sys_lag_rules_7_2[0] != 0:
+                    update_entity_lag(s, q, e)
                 s.se_delayed[e] = 1
                 if e < s.sys_nr_tasks[0]:
                     count_runnable(s, e, -1)
@@ -167,13 +206,13 @@ def dequeue_entity(s, q, e, flags):
 
 
 @internal
-def set_next_entity(s, q, e):
-    """cf. set_next_entity(): the entity leaves the tree and runs."""
+def set_next_entity(s, q, e, first):
+    """cf. set_next_entity(): the entity leaves the tree and runs; `first`: it was picked, not only moved (7.2)."""
     clear_buddies(s, e)
     if s.se_on_rq[e] != 0:
         tree_dequeue(s, q, e)
-        if s.sys_eevdf[0] != 0:
-            s.se_vlag[e] = s.se_deadline[e]  # protection: lost when the deadline moves
+        if s.sys_eevdf[0] != 0 and (first or s.sys_lag_rules_7_2[0] == 0):
+            set_protect_slice(s, q, e)
     s.se_exec_start[e] = s.sys_now[0]
     s.rq_curr[q] = e
     s.se_prev_sum_exec[e] = s.se_sum_exec[e]

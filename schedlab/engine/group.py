@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from schedlab._jit import internal
 from schedlab.engine.cfs61 import place_entity_cfs, set_next_buddy
-from schedlab.engine.eevdf import entity_eligible, min_slice, place_entity, update_entity_lag
+from schedlab.engine.eevdf import entity_eligible, min_slice, pick_eevdf, place_entity, update_entity_lag
 from schedlab.engine.entity import (
     DELAYED,
+    DEQUEUE_THROTTLE,
     INITIAL,
     MIGRATED,
     SLEEP,
@@ -23,7 +24,8 @@ from schedlab.engine.entity import (
 )
 from schedlab.engine.hrtick import hrtick_update
 from schedlab.engine.smt import update_idle
-from schedlab.engine.throttle import UNSET, check_enqueue_throttle
+from schedlab.engine.throttle import check_enqueue_throttle
+from schedlab.engine.throttled import UNSET, limbo_add, limbo_remove
 from schedlab.engine.tree import tree_refresh
 
 
@@ -56,7 +58,7 @@ def enqueue_entity(s, q, e, flags):
     s.se_on_rq[e] = 1
     if s.rq_nr[q] == 1:
         check_enqueue_throttle(s, q)
-        if s.rq_throttle_count[q] > 0 and s.sys_eevdf[0] != 0:
+        if s.rq_throttle_count[q] > 0 and s.sys_eevdf[0] != 0 and s.sys_per_task[0] == 0:
             # the clocks of a queue that was throttled while empty start with its first entity
             if s.rq_throttled[q] != 0 and s.rq_throttled_clock[q] == UNSET:
                 s.rq_throttled_clock[q] = s.sys_now[0]
@@ -68,13 +70,19 @@ def enqueue_entity(s, q, e, flags):
 def requeue_delayed_entity(s, e):
     """cf. requeue_delayed_entity(): a delayed entity is wanted again before it was dequeued."""
     q = s.se_rq[e]
-    update_entity_lag(s, q, e)
-    if s.se_vlag[e] > 0:  # DELAY_ZERO
+    if s.sys_lag_rules_7_2[0] != 0:
+        update_curr(s, q)
+        place = update_entity_lag(s, q, e)
+    else:
+        update_entity_lag(s, q, e)
+        place = s.se_vlag[e] > 0  # DELAY_ZERO
+        if place:
+            s.se_vlag[e] = 0
+    if place:
         running = s.rq_curr[q] == e
         s.rq_nr[q] -= 1
         if not running:
             tree_dequeue(s, q, e)
-        s.se_vlag[e] = 0
         place_entity(s, q, e, False)
         if not running:
             tree_enqueue(s, q, e)
@@ -97,8 +105,10 @@ def set_group_slice(s, e, slice_ns):
 def enqueue_hierarchy(s, e, queued, runnable, flags, unthrottling):
     """The walk of enqueue_task_fair() and unthrottle_cfs_rq(): queue up to the first level that is queued already.
 
-    Counts are added on every level above, up to the root or a throttled cfs_rq. Returns whether the root was reached.
+    Counts are added on every level above, up to the root or (whole-queue model) a throttled cfs_rq. Returns whether
+    the root was reached.
     """
+    stops = s.sys_per_task[0] == 0
     slices = s.sys_preempt_short[0] != 0 and not unthrottling
     slice_ns = 0
     while e >= 0:
@@ -115,7 +125,7 @@ def enqueue_hierarchy(s, e, queued, runnable, flags, unthrottling):
             slice_ns = min_slice(s, q)
         s.rq_h_nr[q] += queued
         s.rq_h_nr_runnable[q] += runnable
-        if s.rq_throttled[q] != 0:
+        if stops and s.rq_throttled[q] != 0:
             return False
         flags = WAKEUP
         e = parent_entity(s, e)
@@ -130,15 +140,28 @@ def enqueue_hierarchy(s, e, queued, runnable, flags, unthrottling):
             slice_ns = min_slice(s, q)
         s.rq_h_nr[q] += queued
         s.rq_h_nr_runnable[q] += runnable
-        if s.rq_throttled[q] != 0:
+        if stops and s.rq_throttled[q] != 0:
             return False
         e = parent_entity(s, e)
     return True
 
 
 @internal
+def enqueue_throttled_task(s, task):
+    """cf. enqueue_throttled_task(), v6.18: a task in limbo goes to the limbo of its new cfs_rq; whether it did."""
+    q = s.se_rq[task]
+    if s.rq_throttle_count[q] > 0 and s.cpu_curr[s.rq_cpu[q]] != task:
+        limbo_add(s, q, task)
+        return True
+    s.task_throttled[task] = 0
+    return False
+
+
+@internal
 def enqueue_task(s, task, flags):
     """cf. enqueue_task_fair()."""
+    if s.task_throttled[task] != 0 and enqueue_throttled_task(s, task):
+        return
     if flags & DELAYED != 0:
         requeue_delayed_entity(s, task)
     else:
@@ -152,7 +175,7 @@ def enqueue_task(s, task, flags):
             s.cpu_tasks_tail[cpu] = task
         s.cpu_tasks_head[cpu] = task
         enqueue_hierarchy(s, task, 1, 1, flags, False)
-        hrtick_update(s, cpu)
+        hrtick_update(s, cpu, True)
     update_idle(s, s.task_cpu[task])
 
 
@@ -187,6 +210,8 @@ def dequeue_entities(s, e, flags):
         # a delayed task left the count of runnable ones when it blocked
         runnable = 1 if s.se_delayed[task] == 0 else 0
     slices = s.sys_preempt_short[0] != 0
+    stops = s.sys_per_task[0] == 0
+    throttling = flags & DEQUEUE_THROTTLE != 0
     slice_ns = 0
     walking = True
     while e >= 0 and walking:
@@ -200,13 +225,15 @@ def dequeue_entities(s, e, flags):
         s.rq_h_nr_runnable[q] -= runnable
         if e == task:
             unlink_task(s, task)
-        if s.rq_throttled[q] != 0:
+        if stops and s.rq_throttled[q] != 0:
             return True
+        if throttling:
+            record_throttle_clock(s, q)
         parent = parent_entity(s, e)
         if s.rq_load[q] != 0:
             walking = False
             slice_ns = min_slice(s, q) if slices else 0
-            if task_sleep and parent >= 0 and s.rq_throttle_count[q] == 0:
+            if task_sleep and parent >= 0 and (s.rq_throttle_count[q] == 0 or not stops):
                 set_next_buddy(s, parent)
         flags = (flags | SLEEP) & ~(DELAYED | SPECIAL)
         e = parent
@@ -218,31 +245,52 @@ def dequeue_entities(s, e, flags):
             slice_ns = min_slice(s, q)
         s.rq_h_nr[q] -= queued
         s.rq_h_nr_runnable[q] -= runnable
-        if s.rq_throttled[q] != 0:
+        if stops and s.rq_throttled[q] != 0:
             return True
+        if throttling:
+            record_throttle_clock(s, q)
         e = parent_entity(s, e)
     return True
 
 
 @internal
+def record_throttle_clock(s, q):
+    """cf. record_throttle_clock(), v6.18: the clocks of a throttled level start with its first task that leaves."""
+    if s.rq_throttle_count[q] == 0:
+        return
+    if s.rq_throttled[q] != 0 and s.rq_throttled_clock[q] == UNSET:
+        s.rq_throttled_clock[q] = s.sys_now[0]
+    if s.rq_throttled_clock_self[q] == UNSET:
+        s.rq_throttled_clock_self[q] = s.sys_now[0]
+
+
+@internal
 def dequeue_task(s, task, flags):
     """cf. dequeue_task_fair(); False when the task stayed queued (delayed)."""
+    if s.task_throttled[task] != 0:  # cf. dequeue_throttled_task(): it is in limbo, not queued
+        limbo_remove(s, s.se_rq[task], task)
+        if flags & SLEEP != 0:
+            s.task_throttled[task] = 0
+        return True
     done = dequeue_entities(s, task, flags)
     update_idle(s, s.task_cpu[task])
     if done:
-        hrtick_update(s, s.task_cpu[task])
+        hrtick_update(s, s.task_cpu[task], False)
     return done
 
 
 @internal
-def pick_next_entity(s, q, picked):
+def pick_next_entity(s, q, protect):
     """cf. pick_next_entity(), v6.12: `next` when it is eligible, else the pick of EEVDF; -1 after a delayed dequeue.
 
-    6.6 looks at `next` only with NEXT_BUDDY, which is off.
+    6.6 looks at `next` only with NEXT_BUDDY, which is off; 7.2 within its pick.
     """
-    e = picked
-    if s.sys_preempt_short[0] != 0 and s.rq_next[q] >= 0 and entity_eligible(s, q, s.rq_next[q]):
-        e = s.rq_next[q]
+    buddy = s.rq_next[q]
+    early = s.sys_preempt_short[0] != 0 and s.sys_lag_rules_7_2[0] == 0
+    if early and buddy >= 0 and entity_eligible(s, q, buddy):
+        e = buddy
+    else:
+        e = pick_eevdf(s, q, protect)
     if s.se_delayed[e] != 0:
         dequeue_entities(s, e, SLEEP | DELAYED)
         update_idle(s, s.rq_cpu[q])

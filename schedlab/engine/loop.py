@@ -4,25 +4,37 @@ from __future__ import annotations
 
 from schedlab._jit import entry, internal
 from schedlab.engine.bandwidth import do_sched_cfs_slack_timer, sched_cfs_period_timer, tg_set_cfs_bandwidth
-from schedlab.engine.core import run_program, schedule, set_cpus_allowed
+from schedlab.engine.core import run_program, schedule
+from schedlab.engine.cpu_hotplug import sched_cpu_activate, sched_cpu_deactivate
 from schedlab.engine.events import SOURCE_BITS, SOURCE_MASK, first_key, set_timer
+from schedlab.engine.irqoff import close_section
+from schedlab.engine.move import sched_move_task, set_cpus_allowed
 from schedlab.engine.resched import next_resched, resched_interrupt
-from schedlab.engine.smt import sync_work
+from schedlab.engine.smt import account_mode, arm_step_end, sync_work
 from schedlab.engine.state import NEVER, as_state
+from schedlab.engine.task_work import exit_to_user_mode, in_user_step, interrupt_exit
 from schedlab.engine.tick import hrtick, scheduler_tick
 from schedlab.engine.unthrottle import cfsb_csd_unthrottle
 from schedlab.engine.wakeup import NEW, try_to_wake_up, wake_up_new_task
 
 #: What `run_until` returns: the time is up, the event budget is used up, the log wants draining, an error, all exited.
 DONE, MORE, LOG_FULL, ERROR, ALL_EXITED = range(5)
-CTRL_CPU_MAX, CTRL_AFFINITY = 1, 2
+CTRL_CPU_MAX, CTRL_AFFINITY, CTRL_GROUP, CTRL_OFFLINE, CTRL_ONLINE = range(1, 6)
 
 
 @internal
 def step_ends(s, cpu):
-    """The running task's step is done (or the overhead before its next step is over)."""
+    """The running task's step is done (or the overhead before its next step is over), or throttle work is due."""
     s.sys_this_cpu[0] = cpu
     sync_work(s, cpu)
+    task = s.cpu_curr[cpu]
+    if s.task_work_pending[task] != 0 and in_user_step(s, task):
+        busy = s.task_step_end[task] > s.sys_now[0] if s.task_spin[task] != 0 else s.task_work[task] > 0
+        if busy:
+            account_mode(s, cpu)
+            if not exit_to_user_mode(s, cpu, task):
+                arm_step_end(s, cpu)
+            return
     run_program(s, cpu)
 
 
@@ -47,8 +59,14 @@ def scenario_event(s):
     target = s.ctrl_target[k]
     if s.ctrl_code[k] == CTRL_CPU_MAX:
         tg_set_cfs_bandwidth(s, target, s.ctrl_p1[k], s.ctrl_p2[k], s.ctrl_p3[k])
-    else:
+    elif s.ctrl_code[k] == CTRL_AFFINITY:
         set_cpus_allowed(s, target, s.ctrl_p1[k])
+    elif s.ctrl_code[k] == CTRL_GROUP:
+        sched_move_task(s, target, s.ctrl_p1[k])
+    elif s.ctrl_code[k] == CTRL_OFFLINE:
+        sched_cpu_deactivate(s, target)
+    else:
+        sched_cpu_activate(s, target)
 
 
 @internal
@@ -93,10 +111,13 @@ def run_until(address, t_end, max_events):
         s.sys_now[0] = now
         s.sys_nr_events[0] += 1
         dispatch(s, key & SOURCE_MASK)
+        interrupt_exit(s, s.sys_this_cpu[0])
         cpu = next_resched(s)
         while cpu >= 0:
             schedule(s, cpu)
             cpu = next_resched(s)
+        if s.sys_irqoff_ns[0] > 0:
+            close_section(s)
         if s.sys_error[0] != 0:
             return ERROR
         if s.sys_nr_alive[0] == 0 and s.sys_stop_on_exit[0] != 0:

@@ -12,6 +12,7 @@ from schedlab.engine.record import SAMPLE, SAMPLE_HIST, log_event, observe
 from schedlab.engine.rng import RUN, SLEEP, draw
 from schedlab.engine.smt import RATE_ONE, account_mode
 from schedlab.engine.state import MAX_LOOPS, MAX_POSTS, MAX_TIMERS
+from schedlab.engine.task_work import exit_to_user_mode
 from schedlab.engine.wakeup import try_to_wake_up
 
 (
@@ -20,7 +21,7 @@ from schedlab.engine.wakeup import try_to_wake_up
 ) = range(16)  # fmt: skip
 
 #: What `advance` returns.
-RUNS, BLOCKS, YIELDS, MOVES, EXITS = range(5)
+RUNS, BLOCKS, YIELDS, MOVES, EXITS, STOPS = range(6)
 WAKE_ALL = -1
 MAX_INSTANT_STEPS = 1_000_000
 ERROR_INSTANT_LOOP = 2
@@ -153,9 +154,14 @@ def step_end_loop(s, task, slot, target):
 
 @internal
 def advance(s, cpu, task):
-    """Run the steps that take no time; what the task does then."""
+    """Run the steps that take no time; what the task does then.
+
+    Before each step the task returns to user space, where it may be stopped.
+    """
     account_mode(s, cpu)
     for _ in range(MAX_INSTANT_STEPS):
+        if s.cpu_lazy[cpu] + s.task_work_pending[task] != 0 and exit_to_user_mode(s, cpu, task):
+            return STOPS
         op = s.task_pc[task]
         code = s.op_code[op]
         x = s.op_x[op]

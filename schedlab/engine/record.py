@@ -9,15 +9,23 @@ import numpy as np
 
 from schedlab._jit import internal
 
-SWITCH, WAKE, BLOCK, EXIT, START, MIGRATE, THROTTLE, UNTHROTTLE, PERIOD, SLACK, SAMPLE = range(11)
+(
+    SWITCH, WAKE, BLOCK, EXIT, START, MIGRATE, THROTTLE, UNTHROTTLE, PERIOD, SLACK, SAMPLE, WORK, LIMBO, WARN, ONLINE,
+    SCHEDULE, TICK,
+) = range(17)  # fmt: skip
 KINDS = (
     "switch", "wake", "block", "exit", "start", "migrate", "throttle", "unthrottle", "period", "slack", "sample",
+    "work", "limbo", "warn", "online", "schedule", "tick",
 )  # fmt: skip
+#: Kinds that are logged only when asked for by name.
+VERBOSE = ("schedule", "tick")
 
 SUB_BITS = 6
 OCTAVES = 38
 NR_BUCKETS = (OCTAVES + 1) << SUB_BITS
 WAKEUP_HIST, SAMPLE_HIST = 0, 1
+#: Two histograms over all groups come after those of the labels.
+DETECTION_HIST, OVERRUN_HIST = 0, 1
 
 
 @internal

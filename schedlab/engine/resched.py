@@ -36,6 +36,28 @@ def resched_curr(s, cpu):
 
 
 @internal
+def resched_curr_lazy(s, cpu):
+    """cf. resched_curr_lazy(), v6.18: let the running task go on to its return to user space or to the next tick.
+
+    No interrupt is sent. An idle CPU does not wait.
+    """
+    if s.sys_lazy_resched[0] == 0 or s.cpu_curr[cpu] < 0:
+        resched_curr(s, cpu)
+    elif s.cpu_need_resched[cpu] == 0:
+        s.cpu_lazy[cpu] = 1
+
+
+@internal
+def take_lazy_resched(s, cpu):
+    """The moment that a lazy request waited for: whether there is one, which becomes an ordinary one."""
+    if s.cpu_lazy[cpu] == 0:
+        return False
+    s.cpu_lazy[cpu] = 0
+    resched_curr(s, cpu)
+    return True
+
+
+@internal
 def resched_interrupt(s, cpu):
     """The interrupt of `resched_curr` arrives."""
     if s.cpu_need_resched[cpu] == 1:
@@ -49,6 +71,7 @@ def clear_need_resched(s, cpu):
     if s.cpu_need_resched[cpu] == 2:
         s.sys_resched_n[0] -= 1
     s.cpu_need_resched[cpu] = 0
+    s.cpu_lazy[cpu] = 0
 
 
 @internal

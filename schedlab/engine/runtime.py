@@ -11,6 +11,7 @@ from schedlab._jit import internal
 from schedlab.engine.events import set_timer
 from schedlab.engine.resched import resched_curr
 from schedlab.engine.rng import RUN, next_u64
+from schedlab.engine.throttled import mark_throttled, task_throttle_setup_work
 
 #: An idle cfs_rq keeps this much (min_cfs_rq_runtime, 1 ms); fact: bandwidth B1.
 MIN_CFS_RQ_RUNTIME = 1_000_000
@@ -81,14 +82,21 @@ def assign_cfs_rq_runtime(s, q, target):
         s.tg_created[g] += grant
     s.rq_runtime_remaining[q] += grant
     s.rq_expires_seq[q] = s.tg_refill_seq[g]
-    return s.rq_runtime_remaining[q] > 0
+    if s.rq_runtime_remaining[q] > 0:
+        s.rq_ungranted[q] = 0
+        return True
+    return False
 
 
 @internal
 def account_cfs_rq_runtime(s, q, delta):
-    """cf. account_cfs_rq_runtime() to 7.1: charge, and take a slice when the local runtime is used up."""
+    """cf. account_cfs_rq_runtime(): charge, and take a slice when the local runtime is used up.
+
+    To 7.1 a failure asks for a resched, whose pick throttles; from 7.2 it throttles here. Returns whether the cfs_rq
+    is throttled (7.2).
+    """
     if s.rq_runtime_enabled[q] == 0:
-        return
+        return False
     g = s.rq_tg[q]
     s.tg_charged[g] += delta
     remaining = s.rq_runtime_remaining[q] - delta
@@ -97,10 +105,31 @@ def account_cfs_rq_runtime(s, q, delta):
         s.tg_expired[g] += remaining
         remaining = 0
     s.rq_runtime_remaining[q] = remaining
-    if remaining > 0 or s.rq_throttled[q] != 0:
-        return
+    if remaining > 0:
+        return False
+    if s.rq_throttled[q] != 0:
+        return True
+    if s.sys_at_account[0] != 0:
+        return throttle_at_account(s, q)
     if not assign_cfs_rq_runtime(s, q, s.sys_bw_slice[0]) and s.rq_curr[q] >= 0:
         resched_curr(s, s.rq_cpu[q])
+    return False
+
+
+@internal
+def throttle_at_account(s, q):
+    """cf. throttle_cfs_rq(), v7.2: take a slice for the running entity (1 ns without one), else throttle.
+
+    The task that runs on this CPU leaves at its return to user space, without a resched.
+    """
+    curr = s.rq_curr[q]
+    runs = curr >= 0 and s.se_on_rq[curr] != 0
+    if assign_cfs_rq_runtime(s, q, s.sys_bw_slice[0] if runs else 1):
+        return False
+    mark_throttled(s, q)
+    if runs:
+        task_throttle_setup_work(s, s.cpu_curr[s.rq_cpu[q]])
+    return True
 
 
 @internal

@@ -26,12 +26,17 @@ def sync_work(s, cpu):
 
 @internal
 def arm_step_end(s, cpu):
-    """Set when the present step of the running task ends; a waiting step fetch ends when its overhead does."""
+    """Set when the present step of the running task ends; a waiting step fetch ends when its overhead does.
+
+    A task in user mode that has throttle work returns to user space as soon as the overhead is over.
+    """
     task = s.cpu_curr[cpu]
     if task < 0:
         set_timer(s, s.sys_src_cpu[0] + cpu, NEVER)
         return
-    if s.task_spin[task] != 0 and s.task_fetch[task] == 0:
+    if s.task_work_pending[task] != 0 and s.task_fetch[task] == 0 and s.task_mode[task] == 0:
+        end = max(s.sys_now[0], s.cpu_work_stamp[cpu])
+    elif s.task_spin[task] != 0 and s.task_fetch[task] == 0:
         end = max(s.sys_now[0], s.task_step_end[task])
     else:
         end = max(s.sys_now[0], s.cpu_work_stamp[cpu])

@@ -30,12 +30,15 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "now", "this_cpu", "nr_cpus", "nr_groups", "nr_tasks", "nr_alive", "nr_events", "seq",
         "eevdf", "delay_dequeue", "preempt_short", "async_unthrottle", "hrtick",
         "expire_local", "slack_pushed_back", "lifo_throttle", "scale_147_128",
+        "vprot", "lag_rules_7_2", "lazy_resched", "per_task", "at_account", "update_first", "limbo_local", "local_csd",
+        "offline_only", "zero_at_write",
         "tick_ns", "base_slice", "latency", "min_granularity", "wakeup_granularity", "bw_slice",
         "switch_ns", "ipi_ns", "tick_cost_ns", "period_cost_ns", "wake_late_ns", "late_ns", "late_below",
+        "distribute_ns", "walk_ns", "enqueue_ns", "irqoff_cpu", "irqoff_ns",
         "src_slack", "src_csd", "src_ipi", "src_hrtick", "src_tick", "src_cpu", "src_task", "src_ctrl", "nr_levels",
         "resched_n", "resched_min", "period_running", "prev_put", "gone_cpu", "nr_overloaded", "next_ctrl",
         "mask_words", "log_n", "log_cap", "log_high", "log_mask", "log_dropped", "error", "error_a", "error_b",
-        "stop_on_exit",
+        "stop_on_exit", "hist_throttle", "limbo_warnings", "limbo_warned_at",
     ),
     # event queue: `key` of every source, then of the inner levels of the 16-ary tree of minima
     "ev": ("key",),
@@ -43,7 +46,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     # one a CPU
     "cpu": (
         "curr", "need_resched", "core", "llc", "rate", "work_stamp", "mode_stamp", "tick_offset", "tasks_head",
-        "tasks_tail", "busy_ns", "busy_since", "csd_head", "csd_tail", "nr_switches", "left",
+        "tasks_tail", "busy_ns", "busy_since", "csd_head", "csd_tail", "nr_switches", "left", "active", "lazy",
+        "nr_schedules", "nr_works", "nr_served", "nr_walked", "nr_requeued", "irqoff_ns", "irqoff_max", "nr_irqoff",
     ),
     "flag": ("idle", "overloaded"),                   # one a CPU, apart from cpu so that a scan stays in few lines
     "core": ("first", "nr", "running", "not_idle", "busy_ns", "since"),
@@ -58,7 +62,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "group", "cpu", "pc", "fetch", "mode", "spin", "work", "step_end", "stamp", "wake_time", "waking", "state",
         "mask", "wait_since", "start", "end", "user_ns", "kernel_ns", "wait_ns", "nr_switches",
         "nr_wakeups", "nr_migrations", "nr_samples", "link_next", "link_prev", "wait_next", "hist",
-        "batch_time", "batch_left",
+        "batch_time", "batch_left", "kernel_thread", "work_pending", "throttled", "limbo_next", "limbo_prev",
     ),
     "stream": ("rng", "rng_sleep"),                   # one a task; last elements: one a group (period timer lateness)
     "loop": ("count",),                               # [task * MAX_LOOPS + depth]
@@ -70,20 +74,22 @@ FIELDS: dict[str, tuple[str, ...]] = {
     # one a scheduling entity: tasks first, then (group, CPU) pairs in the order of `rq`
     "se": (
         "vruntime", "deadline", "vlag", "slice", "weight", "exec_start", "sum_exec", "prev_sum_exec", "on_rq", "rq",
-        "left", "right", "up", "prio", "key", "min_vruntime", "min_slice", "custom_slice", "rel_deadline", "delayed",
+        "left", "right", "up", "prio", "key", "min_vruntime", "min_slice", "max_slice", "custom_slice", "rel_deadline",
+        "delayed", "vprot",
     ),
     # one a (group, CPU) pair: cfs_rq of group g on CPU c is g * nr_cpus + c; group 0 is the root
     "rq": (
         "nr", "h_nr", "h_nr_runnable", "load", "min_vruntime", "sum_vw", "sum_w", "curr", "root", "next", "last",
         "skip", "cpu", "tg", "runtime_enabled", "runtime_remaining", "throttled", "throttle_count", "thr_next",
         "thr_prev", "on_csd", "csd_next", "throttled_clock", "throttled_clock_self", "throttled_self_ns", "expires_seq",
+        "limbo", "ungranted", "indebted",
     ),
     # one a group
     "tg": (
         "parent", "size", "depth", "shares", "load_sum", "quota", "period", "burst", "runtime", "runtime_snap", "idle",
         "period_active", "started", "phase", "slack_started", "expires", "nr_periods", "nr_throttled",
         "throttled_ns", "nr_bursts", "burst_ns", "thr_head", "thr_tail", "timer_cpu", "slack_cpu", "charged", "expired",
-        "refill_seq", "refilled", "created",
+        "refill_seq", "refilled", "created", "nr_marks", "nr_rethrottled", "nr_works", "overrun_ns", "overrun_max",
     ),
     "ctrl": ("at", "code", "target", "p1", "p2", "p3"),
     "hist": ("count", "sum", "max"),

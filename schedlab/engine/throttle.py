@@ -1,72 +1,31 @@
-"""Who stops whom when a group's runtime is used up: the whole cfs_rq at once (to 6.17)."""
+"""Who stops whom when a group's runtime is used up, as far as the pick and the enqueue decide it.
+
+To 6.17 the whole cfs_rq is dequeued at once. From 6.18 it is only marked, and each of its tasks leaves at its return to
+user space (task_work.py). From 7.2 it is marked when the runtime is charged (throttle_at_account() in runtime.py).
+"""
 
 from __future__ import annotations
 
 from schedlab._jit import internal
 from schedlab.engine.entity import DELAYED, SLEEP, SPECIAL, dequeue_entity, parent_entity
+from schedlab.engine.irqoff import requeued
 from schedlab.engine.record import THROTTLE, log_event
 from schedlab.engine.runtime import account_cfs_rq_runtime, assign_cfs_rq_runtime
 from schedlab.engine.smt import update_idle
-
-UNSET = -1
-
-
-@internal
-def list_throttled(s, g, q):
-    """Put a cfs_rq on the group's list of throttled ones: at the tail, so that the first throttled is served first."""
-    if s.sys_lifo_throttle[0] != 0:  # 3.17 to 5.7
-        head = s.tg_thr_head[g]
-        s.rq_thr_prev[q] = -1
-        s.rq_thr_next[q] = head
-        if head >= 0:
-            s.rq_thr_prev[head] = q
-        else:
-            s.tg_thr_tail[g] = q
-        s.tg_thr_head[g] = q
-        return
-    tail = s.tg_thr_tail[g]
-    s.rq_thr_next[q] = -1
-    s.rq_thr_prev[q] = tail
-    if tail >= 0:
-        s.rq_thr_next[tail] = q
-    else:
-        s.tg_thr_head[g] = q
-    s.tg_thr_tail[g] = q
-
-
-@internal
-def unlist_throttled(s, g, q):
-    """Take a cfs_rq off the list."""
-    before = s.rq_thr_prev[q]
-    after = s.rq_thr_next[q]
-    if before >= 0:
-        s.rq_thr_next[before] = after
-    else:
-        s.tg_thr_head[g] = after
-    if after >= 0:
-        s.rq_thr_prev[after] = before
-    else:
-        s.tg_thr_tail[g] = before
-
-
-@internal
-def tg_throttle_down(s, g, cpu):
-    """cf. tg_throttle_down(), over the subtree, parents first: one more throttled level above."""
-    for child in range(g, g + s.tg_size[g]):
-        q = child * s.sys_nr_cpus[0] + cpu
-        if s.rq_throttle_count[q] == 0 and s.rq_nr[q] > 0:
-            s.rq_throttled_clock_self[q] = s.sys_now[0]
-        s.rq_throttle_count[q] += 1
+from schedlab.engine.throttled import count_throttle, list_throttled, mark_throttled, tg_throttle_down
 
 
 @internal
 def throttle_cfs_rq(s, q):
-    """cf. throttle_cfs_rq(), v6.1 and v6.12: list the cfs_rq and dequeue its group from the levels above.
+    """cf. throttle_cfs_rq(), v6.12 and v6.18: when the pool has not even 1 ns, stop the group.
 
-    Returns False when the pool had something after all.
+    The whole-queue model dequeues its entity from the levels above. Returns False when the pool had something.
     """
     if assign_cfs_rq_runtime(s, q, 1):
         return False
+    if s.sys_per_task[0] != 0:
+        mark_throttled(s, q)
+        return True
     g = s.rq_tg[q]
     cpu = s.rq_cpu[q]
     list_throttled(s, g, q)
@@ -82,6 +41,7 @@ def throttle_cfs_rq(s, q):
             if s.se_delayed[e] != 0:
                 flags |= DELAYED
             dequeue_entity(s, above, e, flags)
+            requeued(s, 1)
         s.rq_h_nr[above] -= queued
         s.rq_h_nr_runnable[above] -= runnable
         emptied = emptied and s.rq_load[above] == 0
@@ -90,6 +50,7 @@ def throttle_cfs_rq(s, q):
     if s.rq_nr[q] > 0 or s.sys_eevdf[0] == 0:  # before 6.6 an empty queue's clock runs too
         s.rq_throttled_clock[q] = s.sys_now[0]
     update_idle(s, cpu)
+    count_throttle(s, g, q)
     log_event(s, THROTTLE, cpu, g, 0)
     return True
 
@@ -110,5 +71,5 @@ def check_enqueue_throttle(s, q):
     if s.rq_runtime_enabled[q] == 0 or s.rq_curr[q] >= 0 or s.rq_throttled[q] != 0:
         return
     account_cfs_rq_runtime(s, q, 0)
-    if s.rq_runtime_remaining[q] <= 0:
+    if s.sys_at_account[0] == 0 and s.rq_runtime_remaining[q] <= 0:
         throttle_cfs_rq(s, q)

@@ -6,7 +6,8 @@ from schedlab._jit import internal
 from schedlab.engine.cfs61 import check_preempt_tick
 from schedlab.engine.entity import parent_entity, update_cfs_group, update_curr
 from schedlab.engine.events import is_armed, set_timer
-from schedlab.engine.resched import resched_curr
+from schedlab.engine.record import TICK, log_event
+from schedlab.engine.resched import resched_curr, resched_curr_lazy, take_lazy_resched
 from schedlab.engine.smt import arm_step_end, delay_work
 from schedlab.engine.state import NEVER
 
@@ -35,7 +36,10 @@ def task_tick(s, cpu, queued):
         update_curr(s, q)
         update_cfs_group(s, e)
         if queued:
-            resched_curr(s, cpu)
+            if s.sys_vprot[0] != 0 and s.sys_lag_rules_7_2[0] == 0:
+                resched_curr_lazy(s, cpu)
+            else:
+                resched_curr(s, cpu)
         elif s.sys_eevdf[0] == 0 and s.rq_nr[q] > 1 and not is_armed(s, s.sys_src_hrtick[0] + cpu):
             check_preempt_tick(s, q, e)
         e = parent_entity(s, e)
@@ -46,6 +50,8 @@ def scheduler_tick(s, cpu):
     """cf. scheduler_tick()."""
     s.sys_this_cpu[0] = cpu
     set_timer(s, s.sys_src_tick[0] + cpu, s.sys_now[0] + s.sys_tick_ns[0])
+    log_event(s, TICK, cpu, s.cpu_curr[cpu], 0)
+    take_lazy_resched(s, cpu)
     task_tick(s, cpu, False)
     if s.sys_tick_cost_ns[0] > 0:
         delay_work(s, cpu, s.sys_tick_cost_ns[0])

@@ -1,7 +1,8 @@
-"""Run queues: an intrusive treap a cfs_rq, ordered by (key, order of insertion), augmented with two minima.
+"""Run queues: an intrusive treap a cfs_rq, ordered by (key, order of insertion), augmented with extremes.
 
-The key is the deadline (EEVDF) or the vruntime (CFS); `min_vruntime` and `min_slice` are minima over a subtree, as the
-kernel's pick needs them. Heap priorities are hashes of the insertion number: they shape the tree, never the result.
+The key is the deadline (EEVDF) or the vruntime (CFS); `min_vruntime`, `min_slice` and `max_slice` are taken over a
+subtree, as the kernel's pick and lag need them. Heap priorities are hashes of the insertion number: they shape the
+tree, never the result.
 """
 
 from __future__ import annotations
@@ -16,21 +17,25 @@ _SHIFT = np.uint64(2)
 
 @internal
 def _pull_up(s, e):
-    """Recompute the minima of one node; returns whether they changed."""
+    """Recompute the extremes of one node; returns whether they changed."""
     v = s.se_vruntime[e]
     sl = s.se_slice[e]
+    most = sl
     child = s.se_left[e]
     if child >= 0:
         v = min(v, s.se_min_vruntime[child])
         sl = min(sl, s.se_min_slice[child])
+        most = max(most, s.se_max_slice[child])
     child = s.se_right[e]
     if child >= 0:
         v = min(v, s.se_min_vruntime[child])
         sl = min(sl, s.se_min_slice[child])
-    if s.se_min_vruntime[e] == v and s.se_min_slice[e] == sl:
+        most = max(most, s.se_max_slice[child])
+    if s.se_min_vruntime[e] == v and s.se_min_slice[e] == sl and s.se_max_slice[e] == most:
         return False
     s.se_min_vruntime[e] = v
     s.se_min_slice[e] = sl
+    s.se_max_slice[e] = most
     return True
 
 
@@ -78,6 +83,7 @@ def tree_insert(s, q, e, key):
     sl = s.se_slice[e]
     s.se_min_vruntime[e] = v
     s.se_min_slice[e] = sl
+    s.se_max_slice[e] = sl
     parent = -1
     at = s.rq_root[q]
     left = True
@@ -86,6 +92,8 @@ def tree_insert(s, q, e, key):
             s.se_min_vruntime[at] = v
         if sl < s.se_min_slice[at]:
             s.se_min_slice[at] = sl
+        if sl > s.se_max_slice[at]:
+            s.se_max_slice[at] = sl
         parent = at
         left = key < s.se_key[at]
         at = s.se_left[at] if left else s.se_right[at]

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from schedlab._jit import internal
 from schedlab.engine.balance import migrate_waking, select_cpu_fork, select_cpu_wake, set_task_cpu
-from schedlab.engine.cfs61 import NR_LATENCY, set_last_buddy, set_next_buddy, wakeup_preempt_entity
-from schedlab.engine.eevdf import wakeup_preempt_eevdf
+from schedlab.engine.cfs61 import NR_LATENCY, clear_buddies, set_last_buddy, set_next_buddy, wakeup_preempt_entity
+from schedlab.engine.eevdf import (
+    cancel_protect_slice,
+    update_protect_slice,
+    wakeup_preempt_eevdf,
+    wakeup_preempt_vprot,
+)
 from schedlab.engine.entity import DELAYED, INITIAL, WAKEUP, parent_entity, update_curr
-from schedlab.engine.group import enqueue_task
+from schedlab.engine.group import enqueue_task, pick_next_entity
 from schedlab.engine.record import START, WAKE, log_event
-from schedlab.engine.resched import resched_curr
+from schedlab.engine.resched import resched_curr, resched_curr_lazy
 
 #: task_state
 RUNNABLE, BLOCKED, NEW, EXITED = 0, 1, 2, 3
@@ -22,13 +27,35 @@ def entity_depth(s, e):
 
 
 @internal
-def check_preempt_wakeup(s, cpu, task):
+def wakeup_preempt_7_2(s, q, curr, wakee, fork):
+    """cf. wakeup_preempt_fair(), v7.2: a fork does not preempt, and the pick first ends delayed dequeues."""
+    short = s.se_slice[wakee] < s.se_slice[curr]
+    if fork and not short:
+        return False
+    while True:
+        e = pick_next_entity(s, q, not short)
+        if e == wakee:
+            if short:
+                cancel_protect_slice(s, curr)
+                clear_buddies(s, curr)
+            return True
+        if e >= 0 or s.rq_nr[q] == 0:
+            update_protect_slice(s, q, curr)
+            return False
+
+
+@internal
+def check_preempt_wakeup(s, cpu, task, fork):
     """cf. check_preempt_wakeup(), v6.1 and check_preempt_wakeup_fair(), v6.12 (idle policies are left out)."""
     curr = s.cpu_curr[cpu]
     if curr < 0:
         resched_curr(s, cpu)
         return
-    if curr == task or s.rq_throttle_count[s.se_rq[task]] > 0 or s.cpu_need_resched[cpu] != 0:
+    if s.sys_per_task[0] != 0:
+        out_of_reach = s.task_throttled[task] != 0
+    else:
+        out_of_reach = s.rq_throttle_count[s.se_rq[task]] > 0
+    if curr == task or out_of_reach or s.cpu_need_resched[cpu] != 0:
         return
     e = curr
     wakee = task
@@ -41,8 +68,14 @@ def check_preempt_wakeup(s, cpu, task):
     q = s.se_rq[e]
     update_curr(s, q)
     if s.sys_eevdf[0] != 0:
-        if wakeup_preempt_eevdf(s, q, e, wakee):
-            resched_curr(s, cpu)
+        if s.sys_lag_rules_7_2[0] != 0:
+            preempts = wakeup_preempt_7_2(s, q, e, wakee, fork)
+        elif s.sys_vprot[0] != 0:
+            preempts = wakeup_preempt_vprot(s, q, e, wakee)
+        else:
+            preempts = wakeup_preempt_eevdf(s, q, e, wakee)
+        if preempts:
+            resched_curr_lazy(s, cpu)
         return
     if wakeup_preempt_entity(s, e, wakee) != 1:
         return
@@ -68,7 +101,7 @@ def try_to_wake_up(s, task):
         flags = WAKEUP | migrate_waking(s, task, select_cpu_wake(s, task))
         log_event(s, WAKE, s.task_cpu[task], task, 0)
         enqueue_task(s, task, flags)
-    check_preempt_wakeup(s, s.task_cpu[task], task)
+    check_preempt_wakeup(s, s.task_cpu[task], task, False)
 
 
 @internal
@@ -82,4 +115,4 @@ def wake_up_new_task(s, task):
     s.sys_this_cpu[0] = s.task_cpu[task]
     log_event(s, START, s.task_cpu[task], task, 0)
     enqueue_task(s, task, INITIAL)
-    check_preempt_wakeup(s, s.task_cpu[task], task)
+    check_preempt_wakeup(s, s.task_cpu[task], task, True)

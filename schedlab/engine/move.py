@@ -1,0 +1,82 @@
+"""Tasks that are moved from outside: another affinity, another group."""
+
+from __future__ import annotations
+
+from schedlab._jit import internal
+from schedlab.engine.balance import allowed, move_task, select_cpu_fork
+from schedlab.engine.entity import DELAYED, SLEEP
+from schedlab.engine.events import set_timer
+from schedlab.engine.group import dequeue_task, enqueue_task
+from schedlab.engine.put_set import put_prev_task, set_next_task
+from schedlab.engine.resched import resched_curr
+from schedlab.engine.smt import account_mode, arm_step_end, set_running, sync_work
+from schedlab.engine.state import NEVER
+from schedlab.engine.wakeup import check_preempt_wakeup
+
+
+@internal
+def move_running(s, cpu, task):
+    """cf. migration_cpu_stop(): a running task leaves a CPU that its affinity no longer holds.
+
+    It is put first, as the stopper's thread preempts it: only a queued task can be moved.
+    """
+    account_mode(s, cpu)
+    put_prev_task(s, task)
+    s.cpu_curr[cpu] = -1
+    s.cpu_left[cpu] = task
+    set_running(s, cpu, -1)
+    move_task(s, task, select_cpu_fork(s, task))
+    s.task_wait_since[task] = s.sys_now[0]
+    resched_curr(s, cpu)
+    check_preempt_wakeup(s, s.task_cpu[task], task, False)
+
+
+@internal
+def move_off(s, task):
+    """Move a task that is queued, in limbo or running to a CPU of the fork rule; one that is blocked is dequeued."""
+    cpu = s.task_cpu[task]
+    if s.se_delayed[task] != 0:  # blocked: it finds its CPU when it wakes
+        dequeue_task(s, task, SLEEP | DELAYED)
+    elif s.cpu_curr[cpu] == task:
+        sync_work(s, cpu)
+        set_timer(s, s.sys_src_cpu[0] + cpu, NEVER)
+        move_running(s, cpu, task)
+    else:
+        move_task(s, task, select_cpu_fork(s, task))
+        if s.task_throttled[task] == 0:
+            check_preempt_wakeup(s, s.task_cpu[task], task, False)
+
+
+@internal
+def set_cpus_allowed(s, task, mask):
+    """cf. set_cpus_allowed_ptr(): another affinity, from outside the task."""
+    s.task_mask[task] = mask
+    queued = s.se_on_rq[task] != 0 or s.task_throttled[task] != 0
+    if queued and not allowed(s, task, s.task_cpu[task]):
+        move_off(s, task)
+
+
+@internal
+def sched_move_task(s, task, g):
+    """cf. sched_move_task(): another group. A blocked task changes it and no more."""
+    if s.se_delayed[task] != 0:
+        dequeue_task(s, task, SLEEP | DELAYED)
+    cpu = s.task_cpu[task]
+    running = s.cpu_curr[cpu] == task
+    queued = s.se_on_rq[task] != 0 or s.task_throttled[task] != 0
+    if running:
+        sync_work(s, cpu)
+    if queued:
+        dequeue_task(s, task, 0)
+    if running:
+        put_prev_task(s, task)
+    s.task_group[task] = g
+    s.se_rq[task] = g * s.sys_nr_cpus[0] + cpu
+    if queued:
+        enqueue_task(s, task, 0)
+    if running:
+        set_next_task(s, task, False)
+        resched_curr(s, cpu)
+        arm_step_end(s, cpu)
+    elif queued:
+        check_preempt_wakeup(s, cpu, task, False)
