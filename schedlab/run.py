@@ -213,7 +213,8 @@ class Run:
         -------
         pandas.DataFrame
             cpu, start_ns, end_ns, task, group: one row from a switch to a task until the next switch on that CPU, in
-            order of CPU and time. What still runs at the end of the run (or of a log that was cut) ends there.
+            order of CPU and time. What still runs at the end of the run (or of a log that was cut) ends there. A
+            task that moves to another group while it runs (`SetGroup`) begins another row.
         """
         from .timeline import spans
 

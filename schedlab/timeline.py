@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .events import SetGroup
 from .units import NS_PER_MS
 
 #: What a and b of a log record stand for, by kind: a task or group by number, a CPU, a length in ns, or nothing.
@@ -45,7 +46,7 @@ def spans(run):
     ran = (log["b"] >= 0) & (end_ns > log["time"])
     log, end_ns = log[ran], end_ns[ran]
     tasks = run.workload.tasks
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "cpu": log["cpu"],
             "start_ns": log["time"],
@@ -54,6 +55,22 @@ def spans(run):
             "group": _names([task.group for task in tasks], log["b"]),
         }
     )
+    moves = [event for event in run.workload.events if isinstance(event, SetGroup)]
+    for event in sorted(moves, key=lambda event: event.at_ns):
+        table = _moved(table, event)
+    return table
+
+
+def _moved(table, event):
+    """Return the spans with a task in another group from some time on; the one in which it moves is split there."""
+    import pandas as pd
+
+    mine, at_ns = table["task"] == event.task, event.at_ns
+    across = table[mine & (table["start_ns"] < at_ns) & (table["end_ns"] > at_ns)]
+    table.loc[across.index, "end_ns"] = at_ns
+    table.loc[mine & (table["start_ns"] >= at_ns), "group"] = event.group
+    after = across.assign(start_ns=at_ns, group=event.group)
+    return pd.concat([table, after]).sort_values(["cpu", "start_ns"], kind="stable", ignore_index=True)
 
 
 def throttled_spans(run):

@@ -1,5 +1,7 @@
 """The log as spans: small scenarios whose times are worked out by hand."""
 
+import dataclasses
+
 import pytest
 
 import schedlab as sl
@@ -95,6 +97,21 @@ def test_spans__of_a_log_that_was_cut_end_with_it():
 def test_spans__need_their_log(method, log):
     with pytest.raises(ValueError, match=rf"{method}\(\) needs"):
         getattr(_run(HOG, "10ms", LIMITED, log=log), method)()
+
+
+def test_spans__a_task_that_moves_changes_its_group():
+    nap = sl.Task("nap", sl.repeat(2, sl.run("3ms"), sl.sleep("2ms")))
+    run = _run((nap, sl.Task("late", sl.run("1ms"), start_ns="9ms")), "20ms", (sl.Group("/a"), sl.Group("/b")))
+    # as if it had moved: the spans are those of the log, their groups those of the workload
+    moves = (sl.SetGroup("6ms", "nap", "/b"), sl.SetGroup("1ms", "nap", "/a"))
+    run = dataclasses.replace(run, workload=run.workload.replace(events=moves))
+    assert _rows(run.spans()) == [
+        (0, 0, 1 * MS, "nap", "/"),
+        (0, 1 * MS, 3 * MS, "nap", "/a"),
+        (0, 5 * MS, 6 * MS, "nap", "/a"),
+        (0, 6 * MS, 8 * MS, "nap", "/b"),
+        (0, 9 * MS, 10 * MS, "late", "/"),
+    ]
 
 
 def test_fields__every_kind_of_event_has_a_meaning():

@@ -80,7 +80,8 @@ class Shown:
             events = events[(events["kind"] == "wake") & events["time_ns"].between(view.start_ns, view.end_ns)]
             events = events[events["cpu"].isin(view.cpus)]
             woken = events.assign(row=view.row(events["cpu"]))
-        limited = any(group.quota_us is not None for group in run.workload.groups)
+        limits = (*run.workload.groups, *run.workload.events)  # a write of cpu.max can come later
+        limited = any(getattr(item, "quota_us", None) is not None for item in limits)
         return cls(run, spans, throttled, woken, view.marks and not logged and limited)
 
     def names(self, color_by: str):
