@@ -47,6 +47,7 @@ _HOMES = {
     "simulate": "simulate",
     "replicate": "simulate",
     "Run": "run",
+    "diff": "diff",
     # units
     "us": "units",
     "ms": "units",

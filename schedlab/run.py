@@ -270,6 +270,50 @@ class Run:
             {"time_ns": log["time"], "cpu": log["cpu"], "prev": names[log["a"]], "next": names[log["b"]]}
         )
 
+    def spans(self):
+        """Return what each CPU ran and when, from the log of switches; idle time is left out.
+
+        Returns
+        -------
+        pandas.DataFrame
+            cpu, start_ns, end_ns, task, group: one row from a switch to a task until the next switch on that CPU, in
+            order of CPU and time. What still runs at the end of the run (or of a log that was cut) ends there. A
+            task that moves to another group while it runs (`SetGroup`) begins another row.
+        """
+        from .timeline import spans
+
+        self._need_log("spans()", "switch")
+        return spans(self)
+
+    def throttled_spans(self):
+        """Return when each group was throttled on each CPU, from the log.
+
+        Returns
+        -------
+        pandas.DataFrame
+            cpu, group (the one whose own limit it is, not those below it), start_ns, end_ns, closed (False: still
+            throttled at the end of the run or of a log that was cut, where it ends), in order of CPU and time. From
+            6.6 on throttled_usec of cpu.stat counts only while a task waits in the group, so it can be less.
+        """
+        from .timeline import throttled_spans
+
+        for kind in ("throttle", "unthrottle"):
+            self._need_log("throttled_spans()", kind)
+        return throttled_spans(self)
+
+    @property
+    def log_until_ns(self) -> int:
+        """Up to when the log tells all, ns: the end of the run, or the last record of a log that was cut."""
+        from .timeline import known_until_ns
+
+        return known_until_ns(self)
+
+    def diff(self, other):
+        """Return where and by how much another run differs; see `schedlab.diff`."""
+        from .diff import diff
+
+        return diff(self, other)
+
     def _need_log(self, what, kind=None):
         if self.log is None or (kind is not None and kind not in self.log_kinds):
             raise ValueError(f"log={self.log_kinds!r}: {what} needs simulate(..., log=True)")

@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the nouns, the workloads and io run and give what they say."""
+"""The examples in the docstrings of the nouns, the workloads, io and diff run and give what they say."""
 
 import doctest
 import importlib
@@ -7,7 +7,7 @@ import pytest
 
 MODULES = (
     *("units", "machine", "kernel", "patches", "phases", "cgroup", "steps", "durations", "workload", "_topology"),
-    *("workloads.stress_ng", "workloads.schbench", "workloads.hogs", "io.lscpu"),
+    *("workloads.stress_ng", "workloads.schbench", "workloads.hogs", "io.lscpu", "timeline", "diff"),
 )
 
 

@@ -110,7 +110,7 @@ def test_unknown_public_name_is_an_attribute_error():
         schedlab.nonsense  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["kernel", "run", "simulate"])
+@pytest.mark.parametrize("name", ["diff", "kernel", "run", "simulate"])
 def test_a_function_is_not_hidden_by_the_module_of_its_name(name):
     code = f"import schedlab.{name}, schedlab; print(type(schedlab.{name}).__name__)"
     shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
@@ -135,7 +135,10 @@ MAY_IMPORT = {
     "workloads": NOUNS | LEAVES,
     "reference": NOUNS | LEAVES,
     "serial": NOUNS | LEAVES,
-    "run": NOUNS | LEAVES | {"serial"},
+    "timeline": NOUNS | LEAVES,
+    "_contrast": NOUNS | LEAVES,
+    "diff": NOUNS | LEAVES | {"timeline", "_contrast"},
+    "run": NOUNS | LEAVES | {"serial", "timeline", "diff"},
     "provenance": NOUNS | LEAVES,
     "lowering": NOUNS | LEAVES | {"engine", "_jit"},
     "simulate": NOUNS | LEAVES | {"engine", "hotplug", "run", "provenance", "lowering", "_jit"},
