@@ -119,9 +119,14 @@ class Repeat(Step):
     steps: tuple[Step, ...]
 
 
+@dataclass(frozen=True)
+class Transfer(Step):
+    """Base of the steps that move messages through a channel (schedlab.channels)."""
+
+
 # Steps by which time passes, so that an endless loop of them is no endless loop at one instant. A yield or a barrier
 # may return at once.
-_TIMED = (Run, KernelSection, Spin, Sleep, Timer, Wait)
+_TIMED = (Run, KernelSection, Spin, Sleep, Timer, Wait, Transfer)
 
 
 def run(duration) -> Run:
