@@ -8,12 +8,15 @@ from .. import _check
 from ..cgroup import DEFAULT_PERIOD_US
 from ..channels import Channel, Read, Write, read, write
 from ..steps import Repeat, barrier, repeat
+from ..steps import run as user_work
 from ..workload import Group, Task, Workload
 from ._groups import place, prefixed
 
 #: CPU time of one write or read in ns. ASSUMED, within the fact sheet's ranges: 0.3 to 0.5 us for pipes (from 0.83 us
 #: of CPU for a message written and read in the published runs, D5), 1 to 2 us for sockets.
 COST_NS = {"pipe": 400, "socket": 1_500}
+#: CPU time of a task from its fork until it is ready. ASSUMED: the order of magnitude of a fork's page faults.
+START_NS = 100_000
 #: cpu.max of the published tree in us, a level each; every group has two children.
 NESTED_QUOTAS_US = (3_200_000, 1_600_000, 800_000)
 
@@ -28,6 +31,7 @@ def hackbench(
     thread: bool = False,
     cost_write=None,
     cost_read=None,
+    cost_start=START_NS,
     coarsen: int = 1,
     group: str | Group = "/",
     start=0,
@@ -48,6 +52,9 @@ def hackbench(
         -T: threads in place of processes. The model makes no difference between them but for the tasks' names.
     cost_write, cost_read : int, str or Duration, optional
         CPU time of a system call; `COST_NS` by default.
+    cost_start : int, str or Duration
+        CPU time of a task before it is ready. At 0 no task is there when the next is forked, so that all are put on one
+        core, and stay about there: only a CPU that goes idle pulls tasks.
     coarsen : int
         One step stands for so many messages: a sender writes them to one receiver in a row, at so many times the cost.
     group : str or Group
@@ -79,7 +86,9 @@ def hackbench(
     cost_read = COST_NS[kind] if cost_read is None else cost_read
     path, cgroups = place(group)
     label = prefixed(path, name)
-    begin = barrier(f"{label}:start", 2 * groups * fds)
+    begin = (barrier(f"{label}:start", 2 * groups * fds),)
+    if cost_start != 0:
+        begin = (user_work(cost_start), *begin)
     short = "t" if thread else "p"
     channels, tasks = [], []
     for g in range(groups):
@@ -89,8 +98,8 @@ def hackbench(
         def to_all(n, mine=mine):
             return tuple(write(channel.name, cost_write, n) for channel in mine)
 
-        programs = [(begin, *_rounds(loops, fds, coarsen, lambda n, c=c: (read(c.name, cost_read, n),))) for c in mine]
-        programs += [(begin, *_rounds(loops, 1, coarsen, to_all))] * fds
+        programs = [(*begin, *_rounds(loops, fds, coarsen, lambda n, c=c: (read(c.name, cost_read, n),))) for c in mine]
+        programs += [(*begin, *_rounds(loops, 1, coarsen, to_all))] * fds
         for k, program in enumerate(programs):
             role = "receiver" if k < fds else "sender"
             task = f"{label}-g{g}-{role[0]}{short}{k % fds}"
@@ -207,7 +216,7 @@ def us_per_message(run, kind: str = "cpu") -> float:
     ----------
     run : Run
     kind : {"cpu", "wall"}
-        cpu: CPU time of all tasks a message; wall: simulated time a message, which falls with the CPUs that work.
+        cpu: system time of all tasks a message; wall: simulated time a message, which falls with the CPUs that work.
 
     Returns
     -------
@@ -217,7 +226,7 @@ def us_per_message(run, kind: str = "cpu") -> float:
     Examples
     --------
     >>> import schedlab as sl
-    >>> job = hackbench(groups=1, fds=2, loops=50, pipe=True, cost_write=300, cost_read=500)
+    >>> job = hackbench(groups=1, fds=2, loops=50, pipe=True, cost_write=300, cost_read=500, cost_start=0)
     >>> run = sl.simulate(sl.Machine.uniform(1), sl.Kernel.version("6.12"), job, "1s", stop="exit")
     >>> us_per_message(run), us_per_message(run, "wall")
     (0.8, 0.8)
@@ -227,6 +236,6 @@ def us_per_message(run, kind: str = "cpu") -> float:
     if read_ == 0:
         return float("nan")
     if kind == "cpu":
-        return float(run.tasks()["exec_ns"].sum()) / read_ / 1000
+        return float(run.tasks()["kernel_ns"].sum()) / read_ / 1000
     ends = run.tasks()["end_ns"]
     return float(run.duration_ns if (ends < 0).any() else ends.max()) / read_ / 1000
