@@ -5,7 +5,7 @@ from typing import Literal
 
 from . import _check
 from .durations import Duration
-from .steps import MAX_WORK_NS, Transfer, _work
+from .steps import MAX_WORK_NS, Transfer, as_work
 
 #: A page, and the pages of a pipe (cf. PIPE_DEF_BUFFERS).
 PAGE_BYTES = 4096
@@ -127,7 +127,7 @@ def read(channel: str, cost, n: int = 1) -> Read:
 
 
 def _transfer(channel, cost, n):
-    duration = _work("cost", cost)
+    duration = as_work("cost", cost)
     n = _check.whole("n", n, 1, MAX_MESSAGES)
     if duration.longest_ns * n > MAX_WORK_NS:
         raise _check.wrong("n", n, "at most 9000 s of work in one step, the longest draw included")

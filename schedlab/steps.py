@@ -142,12 +142,12 @@ def run(duration) -> Run:
     >>> run("5ms").duration.low_ns
     5000000
     """
-    return Run(_work("run", duration))
+    return Run(as_work("run", duration))
 
 
 def kernel(duration) -> KernelSection:
     """Return a step of work inside the kernel: like `run`, but counted as system time."""
-    return KernelSection(_work("kernel", duration))
+    return KernelSection(as_work("kernel", duration))
 
 
 def spin(duration) -> Spin:
@@ -323,7 +323,8 @@ def _lasting(field: str, value) -> Duration:
     return duration
 
 
-def _work(field: str, value) -> Duration:
+def as_work(field: str, value) -> Duration:
+    """Return the work of one step as a Duration, within bounds."""
     duration = _lasting(field, value)
     if duration.longest_ns > MAX_WORK_NS:
         rule = "at most 9000 s in one step, the longest draw included; repeat(n, ...) makes more of it"

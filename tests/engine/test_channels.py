@@ -79,7 +79,7 @@ def test_pipe__nothing_is_passed_on_when_empty():
     assert row.reader_wakes == 1
 
 
-def test_pipe__writer_of_a_full_pipe_is_woken_by_every_read_before_6_15():
+def test_pipe__writer_of_a_full_pipe_is_woken_by_every_read_to_6_12():
     # 640 messages fill it; the writer of the 641st sleeps. Forty reads empty a page; each of them wakes the writer, 39
     # times in vain.
     tasks = {"w": (repeat(641, write("p", "1us")), PAST), "r": (sleep("1ms"), repeat(40, read("p", "10us")), PAST)}
@@ -89,7 +89,7 @@ def test_pipe__writer_of_a_full_pipe_is_woken_by_every_read_before_6_15():
     assert row.written == 641
 
 
-def test_pipe__writer_is_woken_by_the_read_that_frees_a_page_since_6_15():
+def test_pipe__writer_is_woken_by_the_read_that_frees_a_page_from_6_18():
     tasks = {"w": (repeat(641, write("p", "1us")), PAST), "r": (sleep("1ms"), repeat(80, read("p", "10us")), PAST)}
     run, row = talk(tasks, Channel("p"), NEW)
     assert times(run, "wake", "w") == [1400]

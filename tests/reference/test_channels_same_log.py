@@ -17,7 +17,7 @@ MS = 1_000_000
 
 
 def kernels():
-    """6.1 and 6.12, the latter also with the rule of 6.15 for pipes (the engine has no later row's throttling here)."""
+    """6.1 and 6.12, the latter also with the rule of 6.18 for pipes (the engine has no later row's throttling here)."""
     costs = sl.Costs(context_switch_ns=1_500, ipi_ns=2_000, tick_ns=700)
     for release in ("6.1", "6.12"):
         for free in (False, True):
