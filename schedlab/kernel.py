@@ -70,7 +70,8 @@ class Kernel:
         The end of a slice and a wake-up that preempts wait for the running task's return to user space, or for the
         next tick (PREEMPT_LAZY; read in v7.2 resched_curr_lazy(), sched_tick()). False is full preemption.
     pipe_wake_on_free : bool
-        A reader of a full pipe wakes a writer only when it frees a page (7.2); before, at every read of a full pipe.
+        A reader of a full pipe wakes a writer only when it frees a page (6.18, 7.2; read in fs/pipe.c of both); 6.12
+        and before wake one at every read of a full pipe.
     base_slice_ns : int
         EEVDF's normalised slice; the scheduler uses it times `scaling_factor`. 0.75 ms in 6.6, 0.70 ms in 6.12.y.
     latency_ns, min_granularity_ns, wakeup_granularity_ns : int
@@ -311,11 +312,11 @@ _6_12 = {"delayed_dequeue": True, "preempt_short": True, "base_slice_ns": 700_00
 _6_18 = {
     "vprot": True,
     "lazy_resched": True,
+    "pipe_wake_on_free": True,
     "patches": frozenset({"interleave-timers", "per-task-throttle", "unthrottle-offline-only"}),
 }
 _7_2 = {
     "lag_rules_7_2": True,
-    "pipe_wake_on_free": True,
     "hrtick": True,
     "patches": _6_18["patches"] | THROTTLE_SERIES,
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import steps
+from . import channels, steps
 from .durations import load_tables
 from .engine import program, record, rng
 from .engine.events import MAX_TIME, SOURCE_BITS, SOURCE_MASK, levels
@@ -16,6 +16,7 @@ from .engine.runtime import NO_QUOTA
 from .engine.state import MAX_LOOPS, MAX_POSTS, MAX_TIMERS, NEVER, State
 from .engine.wakeup import NEW
 from .events import SetAffinity, SetCpuMax, SetGroup
+from .lowering_channels import channel_lengths, fill_channels
 from .phases import group_phases
 from .units import NS_PER_US
 
@@ -46,6 +47,8 @@ class _Programs:
         self.sync_of = {("name", name): k for k, name in enumerate(workload.wait_names)}
         first = len(self.sync_of)
         self.sync_of |= {("barrier", name): first + k for k, name in enumerate(workload.barrier_names)}
+        self.first_of_channels = first + len(workload.barrier_names)
+        self.channel_of = {channel.name: c for c, channel in enumerate(workload.channels)}
         self.ops: list[tuple[int, ...]] = []
         self.entry_of: dict[tuple, int] = {}
         self.masks = masks
@@ -95,6 +98,9 @@ class _Programs:
                 self._op(program.OP_MARK)
             case steps.Sample():
                 self._op(program.OP_SAMPLE, x=step.offset_ns)
+            case channels.Write() | channels.Read():
+                code = program.OP_WRITE if isinstance(step, channels.Write) else program.OP_READ
+                self._op(code, *_draw_of(step.cost), x=self.channel_of[step.channel], y=step.n)
             case steps.Repeat():
                 if step.times is not None:
                     self._op(program.OP_LOOP, x=depth, y=step.times)
@@ -168,7 +174,7 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
     controls = _controls(workload, masks)
     offsets, nr_keys = levels(nr_sources)
     nr_pairs, nr_hists = nr_groups * nr_cpus, 2 * max(1, len(workload.labels)) + 2
-    nr_syncs = max(1, len(programs.sync_of))
+    nr_syncs = max(1, programs.first_of_channels + 2 * len(workload.channels))
     margin = max(4096, 16 * nr_cpus)
     state = State(
         ev=nr_keys, lvl=len(offsets), cpu=nr_cpus, flag=nr_cpus, core=len(machine.cores), llc=machine.nr_llcs,
@@ -177,7 +183,7 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
         timer=(nr_tasks + 1) * MAX_TIMERS, op=len(programs.ops) + 1, table=load_tables().size,
         sync=nr_syncs, post=nr_syncs * MAX_POSTS, se=nr_tasks + nr_pairs, rq=nr_pairs, tg=nr_groups,
         ctrl=len(controls) + 1, hist=nr_hists, bucket=nr_hists * record.NR_BUCKETS,
-        log=LOG_CAPACITY + margin if log_mask else 1,
+        log=LOG_CAPACITY + margin if log_mask else 1, **channel_lengths(workload),
     )  # fmt: skip
     state["ev_key"][:] = NEVER
     state["lvl_off"][:] = offsets
@@ -198,6 +204,7 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
     if programs.ops:
         for column, values in zip(state.arrays["op"].dtype.names, np.array(programs.ops, np.int64).T, strict=True):
             state[f"op_{column}"][:-1] = values
+    fill_channels(state, kernel, workload, programs.first_of_channels)
     _fill_tasks(state, workload, seed, entries, task_masks)
     _fill_controls(state, controls)
     _arm_first_events(state)

@@ -15,10 +15,15 @@ from .serial import from_json, to_json
 #: Percentiles of `Run.latencies`.
 PERCENTILES = (50, 75, 90, 95, 99, 99.5, 99.9)
 _FORMAT = 2
-_TABLES = ("groups", "task_table", "hists", "buckets", "log", "cpu_table", "throttle_table")
+_TABLES = ("groups", "task_table", "hists", "buckets", "log", "cpu_table", "throttle_table", "channel_table")
 _HEAD = (
     "seed", "duration_ns", "nr_events", "core_busy_ns", "thread_busy_ns", "kinds", "log_kinds", "log_lost",
     "limbo_warnings", "limbo_warned_at",
+)  # fmt: skip
+
+_CHANNEL_COUNTERS = (
+    "written", "read", "writer_blocks", "reader_blocks", "writer_wakes", "reader_wakes", "writer_spurious",
+    "reader_spurious",
 )  # fmt: skip
 
 
@@ -65,6 +70,7 @@ class Run:
     throttle_table: np.ndarray = field(repr=False)
     limbo_warnings: int = 0
     limbo_warned_at: int = 0
+    channel_table: np.ndarray | None = field(default=None, repr=False)
 
     # ---- tables ------------------------------------------------------------------------------------------------------
 
@@ -135,6 +141,26 @@ class Run:
         table = pd.DataFrame({name: self.task_table[name] for name in self.task_table.dtype.names})
         table.insert(0, "group", [task.group for task in self.workload.tasks])
         table.insert(0, "name", [task.name for task in self.workload.tasks])
+        return table
+
+    def channels(self):
+        """Return one row a channel.
+
+        Returns
+        -------
+        pandas.DataFrame
+            channel, kind, capacity (messages); written, read (messages so far, the rest is in it); writer_blocks,
+            reader_blocks (how often one went to sleep on it); writer_wakes, reader_wakes (wake-ups by the other side
+            or passed on by their own); writer_spurious, reader_spurious (those after which the woken slept again at
+            once).
+        """
+        import pandas as pd
+
+        nouns = self.workload.channels
+        head = {name: [getattr(channel, name) for channel in nouns] for name in ("name", "kind", "capacity")}
+        table = pd.DataFrame(head).rename(columns={"name": "channel"})
+        for name in _CHANNEL_COUNTERS:
+            table[name] = np.zeros(0, np.int64) if self.channel_table is None else self.channel_table[name]
         return table
 
     def latencies(self):
@@ -411,7 +437,7 @@ class Run:
         flat = tables["buckets"]
         tables["buckets"] = np.zeros((len(tables["hists"]), len(edges) - 1), np.int64)
         tables["buckets"][flat["hist"], flat["bucket"]] = flat["count"]
-        for name in ("groups", "task_table", "hists", "log", "cpu_table", "throttle_table"):
+        for name in ("groups", "task_table", "hists", "log", "cpu_table", "throttle_table", "channel_table"):
             if tables[name] is not None:
                 tables[name] = np.array(tables[name].tolist(), [(n, "i8") for n in tables[name].dtype.names])
         run = cls(**head, **tables)
@@ -452,6 +478,7 @@ class Run:
             buckets=_used_buckets(state),
             bucket_edges=bucket_edges,
             log=log,
+            channel_table=_channel_table(state, len(workload.channels)),
         )
 
     def __repr__(self):
@@ -475,6 +502,16 @@ def _used_buckets(state):
     used = state["hist_count"] > 0
     copy[used] = buckets[used]
     return copy
+
+
+def _channel_table(state, nr_channels):
+    """Counters of the channels, None when there are none."""
+    if nr_channels == 0:
+        return None
+    table = np.zeros(nr_channels, [(name, "i8") for name in _CHANNEL_COUNTERS])
+    for name in _CHANNEL_COUNTERS:
+        table[name] = state[f"chan_{name}"]
+    return table
 
 
 def _task_table(state, nr_tasks, now):

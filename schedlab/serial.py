@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 
-from . import steps
+from . import channels, steps
 from .durations import Duration
 from .events import EVENTS
 from .kernel import Costs, Kernel
 from .machine import Machine, Watts
 from .workload import Group, Task, Workload
 
-_STEPS = [cls for cls in vars(steps).values() if isinstance(cls, type) and issubclass(cls, steps.Step)]
-_NOUNS = [Duration, Costs, Kernel, Machine, Watts, Group, Task, Workload, *EVENTS]
+_ROOMS = (*vars(steps).values(), *vars(channels).values())
+_STEPS = [cls for cls in _ROOMS if isinstance(cls, type) and issubclass(cls, steps.Step)]
+_NOUNS = [Duration, Costs, Kernel, Machine, Watts, Group, Task, Workload, channels.Channel, *EVENTS]
 _TYPES = {cls.__name__: cls for cls in (*_NOUNS, *_STEPS)}
 
 

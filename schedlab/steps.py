@@ -119,9 +119,14 @@ class Repeat(Step):
     steps: tuple[Step, ...]
 
 
+@dataclass(frozen=True)
+class Transfer(Step):
+    """Base of the steps that move messages through a channel (schedlab.channels)."""
+
+
 # Steps by which time passes, so that an endless loop of them is no endless loop at one instant. A yield or a barrier
 # may return at once.
-_TIMED = (Run, KernelSection, Spin, Sleep, Timer, Wait)
+_TIMED = (Run, KernelSection, Spin, Sleep, Timer, Wait, Transfer)
 
 
 def run(duration) -> Run:
@@ -137,12 +142,12 @@ def run(duration) -> Run:
     >>> run("5ms").duration.low_ns
     5000000
     """
-    return Run(_work("run", duration))
+    return Run(as_work("run", duration))
 
 
 def kernel(duration) -> KernelSection:
     """Return a step of work inside the kernel: like `run`, but counted as system time."""
-    return KernelSection(_work("kernel", duration))
+    return KernelSection(as_work("kernel", duration))
 
 
 def spin(duration) -> Spin:
@@ -318,7 +323,8 @@ def _lasting(field: str, value) -> Duration:
     return duration
 
 
-def _work(field: str, value) -> Duration:
+def as_work(field: str, value) -> Duration:
+    """Return the work of one step as a Duration, within bounds."""
     duration = _lasting(field, value)
     if duration.longest_ns > MAX_WORK_NS:
         rule = "at most 9000 s in one step, the longest draw included; repeat(n, ...) makes more of it"

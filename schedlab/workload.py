@@ -6,6 +6,7 @@ from functools import cached_property
 
 from . import _check
 from .cgroup import DEFAULT_PERIOD_US, MAX_PERIOD_US, check_limit, check_path, v1_ratio
+from .channels import Channel, check_use
 from .events import EVENTS, SetAffinity, SetCpuMax, SetCpuOnline, SetGroup, moment
 from .steps import Affinity, Barrier, Step, Wait, Wake, as_program, walk
 
@@ -128,6 +129,8 @@ class Workload:
     events : tuple of SetCpuMax, SetAffinity, SetGroup and SetCpuOnline
         Those of one time happen in the order given.
     name : str
+    channels : tuple of Channel
+        Pipes and socket pairs that the tasks write to and read from.
 
     Raises
     ------
@@ -146,9 +149,11 @@ class Workload:
     tasks: tuple[Task, ...] = ()
     events: tuple[SetCpuMax | SetAffinity | SetGroup | SetCpuOnline, ...] = ()
     name: str = ""
+    channels: tuple[Channel, ...] = ()
 
     def __post_init__(self):
-        for field, kinds in (("groups", Group), ("tasks", Task), ("events", EVENTS)):
+        kinds_of = {"groups": Group, "tasks": Task, "events": EVENTS, "channels": Channel}
+        for field, kinds in kinds_of.items():
             items = getattr(self, field)
             items = (items,) if isinstance(items, kinds) else tuple(items)
             for item in items:
@@ -157,8 +162,10 @@ class Workload:
             _set(self, field, items)
         _unique("groups", [group.path for group in self.groups])
         _unique("tasks", [task.name for task in self.tasks])
+        _unique("channels", [channel.name for channel in self.channels])
         self._check_references()
         self._check_names_in_programs()
+        check_use(self.channels, self._steps())
         for _ in self._limits():
             pass
 
@@ -247,7 +254,8 @@ class Workload:
                 raise _check.wrong("groups", group, f"differs from {mine} in the other workload")
             merged[group.path] = group if mine == Group(group.path) else mine
         name = " + ".join(filter(None, (self.name, other.name)))
-        return Workload(tuple(merged.values()), self.tasks + other.tasks, self.events + other.events, name)
+        tasks, events = self.tasks + other.tasks, self.events + other.events
+        return Workload(tuple(merged.values()), tasks, events, name, self.channels + other.channels)
 
     # ---- checks --------------------------------------------------------------------------------------------------
 

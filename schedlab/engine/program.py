@@ -7,49 +7,26 @@ from __future__ import annotations
 
 from schedlab._jit import internal
 from schedlab.engine.balance import allowed
+from schedlab.engine.channel import SECTION, SLEEPS, transfer
 from schedlab.engine.events import set_timer
 from schedlab.engine.record import SAMPLE, SAMPLE_HIST, log_event, observe
 from schedlab.engine.rng import RUN, SLEEP, draw
 from schedlab.engine.smt import RATE_ONE, account_mode
 from schedlab.engine.state import MAX_LOOPS, MAX_POSTS, MAX_TIMERS
 from schedlab.engine.task_work import exit_to_user_mode
+from schedlab.engine.waitlist import add_waiter, take_waiter
 from schedlab.engine.wakeup import try_to_wake_up
 
 (
     OP_RUN, OP_KERNEL, OP_SPIN, OP_SLEEP, OP_TIMER, OP_YIELD, OP_WAIT, OP_WAKE, OP_BARRIER, OP_AFFINITY, OP_MARK,
-    OP_SAMPLE, OP_LOOP, OP_END_LOOP, OP_JUMP, OP_EXIT,
-) = range(16)  # fmt: skip
+    OP_SAMPLE, OP_LOOP, OP_END_LOOP, OP_JUMP, OP_EXIT, OP_WRITE, OP_READ,
+) = range(18)  # fmt: skip
 
 #: What `advance` returns.
 RUNS, BLOCKS, YIELDS, MOVES, EXITS, STOPS = range(6)
 WAKE_ALL = -1
 MAX_INSTANT_STEPS = 1_000_000
 ERROR_INSTANT_LOOP = 2
-
-
-@internal
-def add_waiter(s, sync, task, last_first):
-    """Put a task on a name's list of waiters: at the tail, or (last first) at the head."""
-    s.task_wait_next[task] = -1
-    if s.sync_nr_waiting[sync] == 0:
-        s.sync_head[sync] = task
-        s.sync_tail[sync] = task
-    elif last_first:
-        s.task_wait_next[task] = s.sync_head[sync]
-        s.sync_head[sync] = task
-    else:
-        s.task_wait_next[s.sync_tail[sync]] = task
-        s.sync_tail[sync] = task
-    s.sync_nr_waiting[sync] += 1
-
-
-@internal
-def take_waiter(s, sync):
-    """Take the first waiter off the list."""
-    task = s.sync_head[sync]
-    s.sync_head[sync] = s.task_wait_next[task]
-    s.sync_nr_waiting[sync] -= 1
-    return task
 
 
 @internal
@@ -160,8 +137,10 @@ def advance(s, cpu, task):
     """
     account_mode(s, cpu)
     for _ in range(MAX_INSTANT_STEPS):
-        if s.cpu_lazy[cpu] + s.task_work_pending[task] != 0 and exit_to_user_mode(s, cpu, task):
-            return STOPS
+        if s.cpu_lazy[cpu] + s.task_work_pending[task] != 0:
+            in_call = s.task_chan_phase[task] + s.task_batch_left[task] != 0
+            if not in_call and exit_to_user_mode(s, cpu, task):
+                return STOPS
         op = s.task_pc[task]
         code = s.op_code[op]
         x = s.op_x[op]
@@ -174,6 +153,12 @@ def advance(s, cpu, task):
                 s.task_work[task] = 0
                 s.task_step_end[task] = s.sys_now[0] + duration
             return RUNS
+        elif code >= OP_WRITE:
+            outcome = transfer(s, task, op, code == OP_WRITE)
+            if outcome == SECTION:
+                return RUNS
+            if outcome == SLEEPS:
+                return BLOCKS
         elif code == OP_SLEEP:
             duration = draw(s, task, SLEEP, s.op_kind[op], s.op_p1[op], s.op_p2[op])
             s.task_pc[task] += 1

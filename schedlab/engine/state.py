@@ -63,6 +63,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "mask", "wait_since", "start", "end", "user_ns", "kernel_ns", "wait_ns", "nr_switches",
         "nr_wakeups", "nr_migrations", "nr_samples", "link_next", "link_prev", "wait_next", "hist",
         "batch_time", "batch_left", "kernel_thread", "work_pending", "throttled", "limbo_next", "limbo_prev",
+        "chan_phase", "chan_left", "chan_slept",
     ),
     "stream": ("rng", "rng_sleep"),                   # one a task; last elements: one a group (period timer lateness)
     "loop": ("count",),                               # [task * MAX_LOOPS + depth]
@@ -95,6 +96,13 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "hist": ("count", "sum", "max"),
     "bucket": ("count",),
     "log": ("time", "kind", "cpu", "a", "b"),
+    # one a channel; `readers` and `writers` are lists of waiters in `sync`
+    "chan": (
+        "pipe", "per_slot", "nr_slots", "first", "used", "last_end", "messages", "truesize", "sndbuf", "readers",
+        "writers", "wake_on_free", "written", "read", "writer_blocks", "reader_blocks", "writer_wakes", "reader_wakes",
+        "writer_spurious", "reader_spurious",
+    ),
+    "page": ("left",),                                # [chan * 16 + slot]: messages in a slot of a pipe
 }  # fmt: skip
 
 _UNSIGNED = {"stream_rng", "stream_rng_sleep"}

@@ -4,6 +4,7 @@ from ..phases import group_phases
 from ..units import NS_PER_US, us
 from ..workload import SetAffinity, SetCpuMax
 from . import bandwidth, eevdf, fair61, placement, program, schedule, speed, throttle
+from .channel import ChannelRecord
 from .events import EventQueue, Source
 from .rng import RUN_LIKE, SLEEP_LIKE, Stream
 from .state import NICE_0_WEIGHT, NICE_WEIGHTS, Bandwidth, CfsRq, CpuRecord, Entity, GroupRecord, TaskRecord, TaskState
@@ -36,6 +37,7 @@ class Model:
         self.waiters: dict[str, list[TaskRecord]] = {}
         self.posts: dict[str, list[int]] = {}
         self.barriers: dict[str, list[TaskRecord]] = {}
+        self.channels = {spec.name: ChannelRecord(spec, kernel.pipe_wake_on_free) for spec in workload.channels}
         self._set_tunables()
         self.groups = self._make_groups()
         self.cpus = [CpuRecord(c, self.groups[0].cfs_rqs[c]) for c in range(machine.nr_cpus)]
@@ -142,7 +144,7 @@ class Model:
             throttle.serve_requests(self, number)
         elif source is Source.RESCHED:
             self.this_cpu = number
-            self.cpus[number].need_resched = True
+            self.cpus[number].need_resched |= self.cpus[number].asked
         elif source is Source.HRTICK:
             schedule.hrtick(self, self.cpus[number])
         elif source is Source.TICK:

@@ -1,5 +1,6 @@
 """The steps of a task's program."""
 
+from ..channels import Read, Write
 from ..steps import (
     ALL,
     Affinity,
@@ -18,6 +19,7 @@ from ..steps import (
     Yield,
 )
 from . import hierarchy, placement, speed
+from .channel import Call
 from .events import Source
 from .rng import RUN_LIKE, SLEEP_LIKE
 from .state import Flag, TaskRecord, TaskState
@@ -72,6 +74,8 @@ def run_program(m, task: TaskRecord):
     for _ in range(MAX_INSTANT_STEPS):
         if task.batch:
             goes_on = wake_one(m, task)
+        elif task.call is not None:
+            goes_on = go_on_with_call(m, task, task.call)
         else:
             step = next_step(task.frames)
             if step is None:
@@ -235,6 +239,36 @@ def do_sample(m, task: TaskRecord, step: Sample) -> bool:
     return True
 
 
+def do_call(m, task: TaskRecord, step: Read | Write) -> bool:
+    """A system call on a channel begins."""
+    task.call = Call(m.channels[step.channel], step, isinstance(step, Write), step.n)
+    task.in_kernel = True
+    return True
+
+
+def go_on_with_call(m, task: TaskRecord, call: Call) -> bool:
+    """Wait until a message can be moved, work for a time, then move them all, waiting where need be."""
+    channel = call.channel
+    if not call.worked:
+        if not channel.ready(call):
+            channel.sleep(task, call)
+            block(m, task)
+            return False
+        call.worked, call.woken_in_vain = True, False
+        begin_work(m, task, draw(task, call.step.cost, RUN_LIKE) * call.step.n, in_kernel=True)
+        return False
+    while call.left:
+        if not channel.ready(call):
+            channel.sleep(task, call)
+            block(m, task)
+            return False
+        call.woken_in_vain = False
+        for waiter in channel.move(call):
+            placement.wake_task(m, waiter)
+    task.call = None
+    return True
+
+
 DO = {
     Run: do_run,
     KernelSection: do_kernel,
@@ -248,4 +282,6 @@ DO = {
     Affinity: do_affinity,
     Mark: do_mark,
     Sample: do_sample,
+    Read: do_call,
+    Write: do_call,
 }

@@ -2,6 +2,8 @@
 
 from ..units import NS_PER_US
 
+SIDES = ("writer", "reader")
+
 
 class ReferenceRun:
     """The event log, counters and times of a run.
@@ -60,6 +62,14 @@ class ReferenceRun:
                 "nr_samples": len(task.samples),
             }
             for task in self.model.tasks
+        ]
+
+    def channels(self) -> list[dict]:
+        """Return the counters of each channel."""
+        names = ["written", "read"] + [f"{side}_{what}" for what in ("blocks", "wakes", "spurious") for side in SIDES]
+        return [
+            {"channel": c.spec.name} | {name: c.counters.get(name, 0) for name in names}
+            for c in self.model.channels.values()
         ]
 
     def balance(self, path: str) -> int:

@@ -19,8 +19,7 @@ def schedule(m, cpu: CpuRecord):
         following = pick_next_task(m, cpu)
     change_entities(m, cpu, prev, following)
     # a request made during the pick is answered by it
-    cpu.need_resched = False
-    m.queue.cancel(Source.RESCHED, cpu.number)
+    cpu.need_resched = cpu.asked = False
     m.queue.cancel(Source.HRTICK, cpu.number)
     switches = prev is not following or cpu.left is not None
     switch(m, cpu, prev, following)

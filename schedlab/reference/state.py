@@ -180,9 +180,10 @@ class GroupRecord:
 class CpuRecord:
     """A CPU (cf. struct rq).
 
-    `tasks` is the list that balancing scans, `left` a task that was moved away while it ran, `prev_put` whether the
-    pick has put the previous task already, `settled_at` the time up to which the running task's work is counted, and
-    `held_until` the time up to which the kernel's own work holds the CPU.
+    `asked` says that another CPU wants it to reschedule, by an interrupt that is on its way; `tasks` is the list that
+    balancing scans, `left` a task that was moved away while it ran, `prev_put` whether the pick has put the previous
+    task already, `settled_at` the time up to which the running task's work is counted, and `held_until` the time up to
+    which the kernel's own work holds the CPU.
     """
 
     number: int
@@ -190,6 +191,7 @@ class CpuRecord:
     curr: "TaskRecord | None" = None
     left: "TaskRecord | None" = None
     need_resched: bool = False
+    asked: bool = False
     tasks: list["TaskRecord"] = field(default_factory=list)
     csd_list: list[CfsRq] = field(default_factory=list)
     speed_ppm: int = 0
@@ -222,6 +224,7 @@ class TaskRecord:
     batch: list = field(default_factory=list)
     batch_step: object = None
     batch_began: int = 0
+    call: object = None
     activations: dict = field(default_factory=dict)
     stamp: int = 0
     end_ns: int = -1

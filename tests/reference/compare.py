@@ -41,6 +41,12 @@ def differences(machine, kernel, workload, duration_ns, seed=0) -> str:
             for name in TIMES
             if row[name] != task[name]
         ]
+    for row, channel in zip(run.channels().to_dict("records"), plain.channels()):
+        lines += [
+            f"channel {channel['channel']} {name}: engine {row[name]}, reference {value}"
+            for name, value in channel.items()
+            if row[name] != value
+        ]
     return "\n".join(lines)
 
 

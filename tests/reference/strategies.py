@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from schedlab import durations, steps
+from schedlab.channels import Channel, read, write
 from schedlab.kernel import Costs, Kernel
 from schedlab.machine import Machine
 from schedlab.workload import Group, SetAffinity, SetCpuMax, Task, Workload
@@ -62,6 +63,7 @@ def kernels(draw, releases=RELEASES):
     if draw(st.integers(0, 3)) == 0:
         tunables["wake_late_us"] = 50
     tunables["hrtick"] = draw(st.integers(0, 4)) == 0
+    tunables["pipe_wake_on_free"] = draw(st.booleans())
     kernel = Kernel.version(draw(st.sampled_from(releases)), **tunables)
     if not kernel.patches:
         patch = draw(st.sampled_from((None, *PHASES)))
@@ -183,6 +185,27 @@ def without_lone_signals(drawn):
 
 
 @st.composite
+def talks(draw, paths):
+    """Channels with one to three tasks on either side that do nothing else: whoever blocks blocks nobody else.
+
+    Costs are long and channels small enough that they run full and empty within the scenario.
+    """
+    channels, tasks = [], []
+    cost = st.sampled_from((50 * US, 123_457, 300 * US, 1 * MS))
+    for name in "pq"[: draw(st.sampled_from((0, 0, 0, 1, 2)))]:
+        kind = draw(st.sampled_from(("pipe", "pipe", "socket")))
+        channels.append(Channel(name, kind, draw(st.sampled_from((100, 1000, 2000, 4096, 5000, 20_000, 65_536)))))
+        for make in (write, read):
+            for k in range(draw(st.integers(1, 3))):
+                body = [make(name, draw(cost), draw(st.sampled_from((1, 1, 1, 3, 20))))]
+                body += [steps.run(draw(times(WORK_NS[:4])))] if draw(st.booleans()) else []
+                rounds = draw(st.sampled_from((None, None, 40)))
+                group = draw(st.sampled_from(("/", *paths)))
+                tasks.append(Task(f"{name}-{make.__name__}-{k}", steps.repeat(rounds, *body), group=group))
+    return tuple(channels), tuple(tasks)
+
+
+@st.composite
 def happenings(draw, drawn_groups, drawn_tasks, nr_cpus):
     """Up to two writes of cpu.max or of an affinity."""
     events = []
@@ -210,6 +233,7 @@ def scenarios(draw, releases=RELEASES):
     drawn = [draw(tasks(k, machine.nr_cpus, paths, kernel.custom_slice)) for k in range(nr_tasks)]
     drawn = without_lone_signals(drawn)
     events = draw(happenings(drawn_groups, drawn, machine.nr_cpus))
-    workload = Workload(drawn_groups, tuple(drawn), events)
+    channels, talkers = draw(talks(paths))
+    workload = Workload(drawn_groups, (*drawn, *talkers), events, channels=channels)
     duration = draw(st.sampled_from((50 * MS, 100 * MS, 150 * MS, 400 * MS)))
     return Scenario(machine, kernel, workload, duration, draw(st.integers(0, 3)))
