@@ -276,8 +276,10 @@ class Run:
 
         Meaning of a and b by kind: switch (previous task, next task; -1 is idle), wake, start, block, exit (task),
         migrate (task, CPU left), throttle and unthrottle (group number), period (group number, pool in ns after
-        the refill), slack (group number, pool), sample (task, value in ns). Numbers are positions in
-        ``workload.tasks`` and ``workload.group_paths``.
+        the refill), slack (group number, pool), sample (task, value in ns), work (task that is to leave at its return
+        to user space), limbo (task that left, group number), warn (group number), online (1 or 0), schedule (task that
+        runs when __schedule is called), tick (task that runs). Numbers are positions in ``workload.tasks`` and
+        ``workload.group_paths``. "schedule" and "tick" are logged only when asked for by name.
         """
         import pandas as pd
 

@@ -18,6 +18,12 @@ FIELDS = {
     "period": ("group", "pool"),
     "slack": ("group", "pool"),
     "sample": ("task", "value"),
+    "work": ("task", ""),
+    "limbo": ("task", "group"),
+    "warn": ("group", ""),
+    "online": ("number", ""),
+    "schedule": ("task", ""),
+    "tick": ("task", ""),
 }
 #: For a kind that is not listed the numbers are left as they are.
 PLAIN = ("number", "number")
