@@ -584,8 +584,13 @@ def _group_table(state, task_table):
     table["limited"] = tg["quota"] >= 0
     np.add.at(table["local_throttled_ns"], state["rq_tg"], state["rq_throttled_self_ns"])
     group = state["task_group"][: len(task_table)]
-    for name, column in (("usage_ns", "exec_ns"), ("user_ns", "user_ns"), ("system_ns", "kernel_ns")):
-        np.add.at(table[name], group, task_table[column])
+    for name, column, left in (
+        ("usage_ns", "exec_ns", "left_exec"),
+        ("user_ns", "user_ns", "left_user"),
+        ("system_ns", "kernel_ns", "left_kernel"),
+    ):  # what a task used before it moved to another group stays with the old one
+        np.add.at(table[name], group, task_table[column] - state["task_" + left][: len(task_table)])
+        table[name] += tg[left]
         for g in range(len(tg) - 1, 0, -1):  # children come after their parent
             table[name][tg["parent"][g]] += table[name][g]
     return table

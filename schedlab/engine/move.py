@@ -57,6 +57,20 @@ def set_cpus_allowed(s, task, mask):
 
 
 @internal
+def leave_usage(s, task, g):
+    """What a task used so far stays with the group that it leaves."""
+    exec_ns = s.se_sum_exec[task] - s.task_left_exec[task]
+    user_ns = s.task_user_ns[task] - s.task_left_user[task]
+    kernel_ns = s.task_kernel_ns[task] - s.task_left_kernel[task]
+    s.tg_left_exec[g] += exec_ns
+    s.tg_left_user[g] += user_ns
+    s.tg_left_kernel[g] += kernel_ns
+    s.task_left_exec[task] += exec_ns
+    s.task_left_user[task] += user_ns
+    s.task_left_kernel[task] += kernel_ns
+
+
+@internal
 def sched_move_task(s, task, g):
     """cf. sched_move_task(): another group. A blocked task changes it and no more."""
     if s.se_delayed[task] != 0:
@@ -66,10 +80,12 @@ def sched_move_task(s, task, g):
     queued = s.se_on_rq[task] != 0 or s.task_throttled[task] != 0
     if running:
         sync_work(s, cpu)
+        account_mode(s, cpu)
     if queued:
         dequeue_task(s, task, 0)
     if running:
         put_prev_task(s, task)
+    leave_usage(s, task, s.task_group[task])
     s.task_group[task] = g
     s.se_rq[task] = g * s.sys_nr_cpus[0] + cpu
     if queued:

@@ -63,7 +63,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "mask", "wait_since", "start", "end", "user_ns", "kernel_ns", "wait_ns", "nr_switches",
         "nr_wakeups", "nr_migrations", "nr_samples", "link_next", "link_prev", "wait_next", "hist",
         "batch_time", "batch_left", "kernel_thread", "work_pending", "throttled", "limbo_next", "limbo_prev",
-        "chan_phase", "chan_left", "chan_slept",
+        "chan_phase", "chan_left", "chan_slept", "left_exec", "left_user", "left_kernel",
     ),
     "stream": ("rng", "rng_sleep"),                   # one a task; last elements: one a group (period timer lateness)
     "loop": ("count",),                               # [task * MAX_LOOPS + depth]
@@ -91,6 +91,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "period_active", "started", "phase", "slack_started", "expires", "nr_periods", "nr_throttled",
         "throttled_ns", "nr_bursts", "burst_ns", "thr_head", "thr_tail", "timer_cpu", "slack_cpu", "charged", "expired",
         "refill_seq", "refilled", "created", "nr_marks", "nr_rethrottled", "nr_works", "overrun_ns", "overrun_max",
+        "left_exec", "left_user", "left_kernel",
     ),
     "ctrl": ("at", "code", "target", "p1", "p2", "p3"),
     "hist": ("count", "sum", "max"),
