@@ -47,8 +47,8 @@ def dequeue_task(m, task: TaskRecord, flags: Flag):
 def dequeue_entities(m, se: Entity, flags: Flag) -> bool:
     """Dequeue an entity, and those of its ancestors that thereby become empty; cf. dequeue_entities(), v6.12 to v7.2.
 
-    Returns False when the entity is a task's and was delayed. Where an ancestor is delayed instead of dequeued, the rest of the walk begins with itself; as nothing is queued
-    below it, it takes the shortest slice of its own level.
+    Returns False when the entity is a task's and was delayed. Where an ancestor is delayed instead of dequeued, the
+    rest of the walk begins with itself; as nothing is queued below it, it takes the shortest slice of its own level.
     """
     sleeps, throttles = Flag.SLEEP in flags, Flag.THROTTLE in flags
     path = path_up(se)
@@ -114,8 +114,8 @@ def group_weight(q: CfsRq) -> int:
 def update_cfs_group(m, se: Entity):
     """Recompute the weight of a group's entity; cf. update_cfs_group().
 
-    A queue without weight keeps what it had, and one in a hierarchy throttled as a whole too. 6.1 goes on though nothing changes,
-    and so charges the level's running entity.
+    A queue without weight keeps what it had, and one in a hierarchy throttled as a whole too. 6.1 goes on though
+    nothing changes, and so charges the level's running entity.
     """
     q = se.my_q
     if q is None or not q.load:

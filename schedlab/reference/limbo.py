@@ -10,7 +10,7 @@ from .state import CfsRq, Flag, TaskRecord, TaskState
 def setup_work(m, task: TaskRecord | None):
     """Let the task throttle itself when it next returns to user space; cf. task_throttle_setup_work().
 
-    Not a kernel thread, nor one that exits. In the middle of user work that is as soon as the kernel lets go of the CPU.
+    Not a kernel thread, nor one that exits. In the middle of user work that is as soon as the kernel has done its own.
     """
     if task is None or task.throttle_work or task.spec.kernel_thread or task.state is TaskState.EXITED:
         return

@@ -27,8 +27,8 @@ def settle(m, cpu: CpuRecord):
 def arm_step(m, cpu: CpuRecord):
     """Set the time at which the running task's step ends: the first whole ns at which its work is done.
 
-    A task that has a step to fetch fetches it when it is no longer delayed. One that is to be throttled in the middle of
-    user work is so then.
+    A task that has a step to fetch fetches it when it is no longer delayed. One that is to be throttled in the middle
+    of user work is so then.
     """
     task = cpu.curr
     held = max(0, cpu.held_until - m.now)

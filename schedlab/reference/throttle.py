@@ -12,8 +12,8 @@ from .state import CfsRq, Flag, GroupRecord, path_up
 def throttle(m, q: CfsRq) -> bool:
     """Throttle the group on this CPU unless the pool still has a ns for it; cf. throttle_cfs_rq().
 
-    With throttle-at-account, where a task runs, it asks for a slice; and it is the CPU's task that has to leave, whoever
-    is being picked.
+    With throttle-at-account, where a task runs, it asks for a slice; and it is the CPU's task that has to leave,
+    whoever is being picked.
     """
     b = q.group.bandwidth
     runs = m.throttles_at_account and q.curr is not None and q.curr.on_rq
@@ -100,7 +100,7 @@ def unthrottle(m, q: CfsRq):
 
 
 def has_runtime(m, q: CfsRq) -> bool:
-    """Whether a throttled queue may be let go; the debt of what still runs counts with update-curr-before-unthrottle."""
+    """Whether a throttled queue may be let go; what still runs counts with update-curr-before-unthrottle."""
     if m.kernel.has("update-curr-before-unthrottle"):
         m.policy.update_curr(m, q)
     return not q.runtime_enabled or q.runtime_remaining > 0 or m.kernel.has("zero-runtime-at-write")

@@ -286,7 +286,8 @@ def new_scenarios(draw, releases=NEW_RELEASES):
     drawn = without_lone_signals(drawn)
     events = draw(new_happenings(drawn_groups, drawn, machine.nr_cpus))
     workload = Workload(drawn_groups, tuple(drawn), events)
-    return Scenario(machine, kernel, workload, draw(st.sampled_from((50 * MS, 100 * MS, 200 * MS))), draw(st.integers(0, 3)))
+    duration = draw(st.sampled_from((50 * MS, 100 * MS, 200 * MS)))
+    return Scenario(machine, kernel, workload, duration, draw(st.integers(0, 3)))
 
 
 @st.composite
