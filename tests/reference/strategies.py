@@ -273,6 +273,16 @@ def new_happenings(draw, drawn_groups, drawn_tasks, nr_cpus):
 
 
 @st.composite
+def with_kernel_section(draw, task):
+    """The same task, in some cases with a long system call in its loop, or as a kernel thread."""
+    if draw(st.booleans()):
+        (loop,) = task.program
+        section = steps.kernel(draw(times(WORK_NS)))
+        task = dataclasses.replace(task, program=(steps.repeat(loop.times, section, *loop.steps),))
+    return dataclasses.replace(task, kernel_thread=draw(st.integers(0, 5)) == 0)
+
+
+@st.composite
 def new_scenarios(draw, releases=NEW_RELEASES):
     """A whole scenario for the rows with per-task throttling, with all kinds of tasks and events."""
     machine = draw(machines())
@@ -282,7 +292,7 @@ def new_scenarios(draw, releases=NEW_RELEASES):
     paths = [g.path for g in drawn_groups for _ in range(g.path.count("/"))]
     nr_tasks = draw(st.sampled_from((1, 2, 3, 4, 5, 6)))
     drawn = [draw(tasks(k, machine.nr_cpus, paths, kernel.custom_slice)) for k in range(nr_tasks)]
-    drawn = [dataclasses.replace(task, kernel_thread=draw(st.integers(0, 5)) == 0) for task in drawn]
+    drawn = [draw(with_kernel_section(task)) for task in drawn]
     drawn = without_lone_signals(drawn)
     events = draw(new_happenings(drawn_groups, drawn, machine.nr_cpus))
     workload = Workload(drawn_groups, tuple(drawn), events)

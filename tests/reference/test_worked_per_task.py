@@ -1,4 +1,4 @@
-"""The plain reference's per-task throttling (6.18 and 7.2) against traces worked out by hand (fact sheet B11, D3, F14)."""
+"""Per-task throttling (6.18 and 7.2) in the plain reference against traces worked out by hand (B11, D3, F14)."""
 
 import sys
 from pathlib import Path
@@ -95,6 +95,14 @@ def test_d3__siblings_are_bounced_once_each(release):
     assert len(events_at(result, 11, "schedule")) == (5 if release == "6.18" else 4)
     # nobody ran in between: no more was used
     assert result.cpu_stat()["/g"]["usage_usec"] == 11_000
+
+
+def test_g25__the_rows_differ_by_a_schedule_for_each_throttle():
+    tasks = [Task(f"hog{c}", FOREVER, cpus=c) for c in range(3)]
+    runs = [simulate_group(release, tasks, 2000, 47_000, nr_cpus=3, hz=250) for release in ROWS]
+    assert usage_ms(runs[0], 100, 20) == usage_ms(runs[1], 100, 20)
+    schedules = [sum(cpu["nr_schedules"] for cpu in result.cpus()) for result in runs]
+    assert schedules[0] - schedules[1] == len(times_ms(runs[1], "throttle")) > 40
 
 
 # ---- the return to user space ----------------------------------------------------------------------------------------
@@ -216,8 +224,8 @@ def test_f14__a_fresh_limit_below_a_throttled_group(patches, warns):
 
 @pytest.mark.parametrize("local_list", [True, False])
 def test_series__the_last_patch_without_the_one_before_warns(local_list):
-    # /a is used up at 20.3 ms, between two ticks, while r runs in it. At 20.5 ms /a/c is let go: to enqueue the first of
-    # its tasks in limbo charges /a, which is throttled with the other still in limbo
+    # /a is used up at 20.3 ms, between two ticks, while r runs in it. At 20.5 ms /a/c is let go: to enqueue the first
+    # of its tasks in limbo charges /a, which is throttled with the other still in limbo
     groups = (Group("/a", quota_us=20_300, phase_us=0), Group("/a/c", quota_us=5_000, phase_us=20_500))
     tasks = tuple(Task(f"c{k}", FOREVER, "/a/c") for k in range(2)) + (Task("r", FOREVER, "/a"),)
     linux = Kernel.version("7.2", hz=1000)
