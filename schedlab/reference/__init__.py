@@ -10,7 +10,7 @@ from .result import ReferenceRun
 __all__ = ["Model", "ReferenceRun", "simulate"]
 
 
-def simulate(machine, kernel, workload, duration_ns: int, seed: int = 0) -> ReferenceRun:
+def simulate(machine, kernel, workload, duration_ns: int, seed: int = 0, log_all: bool = False) -> ReferenceRun:
     """Run a workload on a kernel on a machine.
 
     Parameters
@@ -22,6 +22,8 @@ def simulate(machine, kernel, workload, duration_ns: int, seed: int = 0) -> Refe
         Simulated time; events at its very end do not run.
     seed : int
         Seed of all random streams.
+    log_all : bool
+        Whether to log each `__schedule` and each tick too.
 
     Returns
     -------
@@ -42,6 +44,6 @@ def simulate(machine, kernel, workload, duration_ns: int, seed: int = 0) -> Refe
     >>> simulate(Machine.uniform(1), Kernel.version("6.1"), one, 10_000_000).tasks()[0]["end_ns"]
     3000000
     """
-    model = Model(machine, kernel, workload, seed)
+    model = Model(machine, kernel, workload, seed, log_all)
     model.run(duration_ns)
     return ReferenceRun(model)

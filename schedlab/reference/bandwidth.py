@@ -59,22 +59,28 @@ def assign(m, q: CfsRq, target: int) -> bool:
     return q.runtime_remaining > 0
 
 
-def account(m, q: CfsRq, delta: int):
-    """Charge `delta` ns to the queue; cf. account_cfs_rq_runtime(), v6.1 to v6.12.
+def account(m, q: CfsRq, delta: int) -> bool:
+    """Charge `delta` ns to the queue; cf. account_cfs_rq_runtime(), v6.1 to v7.2.
 
-    Throttling itself is left to the next `__schedule`.
+    Throttling itself is left to the next `__schedule`, but for throttle-at-account. Returns whether the queue is
+    throttled for want of runtime.
     """
     if not q.runtime_enabled:
-        return
+        return False
     b = q.group.bandwidth
     q.runtime_remaining -= delta
     b.charged += delta
     if m.kernel.has("expire-local-slices"):
         expire_local(q, b)
-    if q.runtime_remaining > 0 or q.throttled:
-        return
+    if q.runtime_remaining > 0:
+        return False
+    if q.throttled:
+        return True
+    if m.throttles_at_account:
+        return throttle.throttle(m, q)
     if not assign(m, q, m.bandwidth_slice) and q.curr is not None:
         resched_curr(m, q.cpu)
+    return False
 
 
 def expire_local(q: CfsRq, b: Bandwidth):
@@ -100,7 +106,7 @@ def check_enqueue_throttle(m, q: CfsRq):
     if not q.runtime_enabled or q.curr is not None or q.throttled:
         return
     account(m, q, 0)
-    if q.runtime_remaining <= 0:
+    if q.runtime_remaining <= 0 and not m.throttles_at_account:
         throttle.throttle(m, q)
 
 
@@ -242,22 +248,32 @@ def refresh(m, group: GroupRecord, overruns: int) -> bool:
 
 
 def write_limit(m, group: GroupRecord, quota: int | None, period: int, burst: int):
-    """A write of cpu.max: refill at once and forget all debts; cf. tg_set_cfs_bandwidth(), v6.1 to v6.12.
+    """A write of cpu.max: refill at once and forget all debts; cf. tg_set_cfs_bandwidth(), v6.1 to v7.2.
 
-    On every CPU the local runtime becomes 0 and a throttled queue is let go.
+    On every CPU that is online the local runtime becomes 0, with per-task throttling 1 ns (956dfda6a708), and a
+    throttled queue is let go.
     """
+    fresh = 1 if m.per_task and not m.kernel.has("zero-runtime-at-write") else 0
     b = group.bandwidth
     b.period, b.quota, b.burst = period, quota, burst
     refill(b)
     if quota is not None:
         start_period_timer(m, group)
     for q in group.cfs_rqs:
+        if not m.cpus[q.cpu].active:
+            continue
         q.runtime_enabled = quota is not None
-        b.dropped += q.runtime_remaining
-        q.runtime_remaining = 0
-        q.runtime_epoch = b.epoch
+        set_runtime(q, fresh)
         if q.throttled:
             throttle.unthrottle(m, q)
+
+
+def set_runtime(q: CfsRq, ns: int):
+    """Set the local runtime, whatever it was: what is above that is lost, what is below appears."""
+    b = q.group.bandwidth
+    b.dropped += q.runtime_remaining - ns
+    q.runtime_remaining = ns
+    q.runtime_epoch = b.epoch
 
 
 def write_first_limit(m, group: GroupRecord, quota: int | None, period: int, burst: int, phase: int):

@@ -1,43 +1,15 @@
-"""EEVDF of 6.6 and 6.12: lag, eligibility, placement, pick and preemption at one level of the hierarchy."""
+"""EEVDF of 6.6 to 7.2 at one level of the hierarchy: charging, the queue, the pick and ticks."""
 
 from . import bandwidth, hierarchy, throttle
-from .arithmetic import calc_delta_fair, div_trunc, insert_by
-from .resched import is_asked, resched_curr
-from .state import CfsRq, Entity, Flag, TaskRecord, matching_entities, path_up
+from .arithmetic import calc_delta_fair, insert_by
+from .placing import place, requeue_delayed, reweight
+from .preempt import check_preempt
+from .protection import is_protected, protect
+from .resched import resched_curr, resched_curr_lazy
+from .state import CfsRq, Entity, Flag, TaskRecord, path_up
+from .virtual_time import avg_vruntime, is_eligible, store_lag
 
-# ---- virtual time ----------------------------------------------------------------------------------------------------
-
-
-def avg_vruntime(q: CfsRq) -> int:
-    """Return V, the weighted mean of the queued vruntimes, rounded down; cf. avg_vruntime().
-
-    An empty queue keeps the last V. (`min_vruntime` serves as that memory.)
-    """
-    queued = q.queued()
-    if queued:
-        q.min_vruntime = sum(se.vruntime * se.weight for se in queued) // sum(se.weight for se in queued)
-    return q.min_vruntime
-
-
-def is_eligible(q: CfsRq, se: Entity) -> bool:
-    """Whether the entity's lag is not negative, without rounding; cf. entity_eligible()."""
-    return sum((other.vruntime - se.vruntime) * other.weight for other in q.queued()) >= 0
-
-
-def entity_lag(m, q: CfsRq, se: Entity) -> int:
-    """Return V - vruntime, within two slices or a tick; cf. entity_lag(), v6.12."""
-    limit = calc_delta_fair(max(2 * se.slice, m.kernel.tick_ns), se)
-    return max(-limit, min(avg_vruntime(q) - se.vruntime, limit))
-
-
-def store_lag(m, q: CfsRq, se: Entity):
-    """Keep the lag for the time off the queue; cf. update_entity_lag(), v6.12."""
-    se.vlag = entity_lag(m, q, se)
-
-
-def is_protected(se: Entity) -> bool:
-    """Whether the running entity has not used up the slice for which it was picked."""
-    return se.vlag == se.deadline
+__all__ = ["check_preempt", "requeue_delayed", "reweight"]
 
 
 def update_deadline(m, q: CfsRq, se: Entity) -> bool:
@@ -52,7 +24,7 @@ def update_deadline(m, q: CfsRq, se: Entity) -> bool:
 
 
 def update_curr(m, q: CfsRq):
-    """Charge the running entity up to now; cf. update_curr(), v6.12. Without dl_server."""
+    """Charge the running entity up to now; cf. update_curr(), v6.12 to v7.2. Without dl_server."""
     curr = q.curr
     if curr is None:
         return
@@ -66,33 +38,19 @@ def update_curr(m, q: CfsRq):
     bandwidth.account(m, q, delta)
     if q.nr_queued == 1:
         return
-    overtaken = m.kernel.preempt_short and not is_protected(curr) and not is_eligible(q, curr)
-    if expired or overtaken:
-        resched_curr(m, q.cpu)
+    if expired or is_overtaken(m, q, curr):
+        resched_curr_lazy(m, q.cpu)
         clear_buddies(curr)
 
 
+def is_overtaken(m, q: CfsRq, curr: Entity) -> bool:
+    """Whether the running entity may be preempted though its request is not done: 6.12 asks for its lag too."""
+    if not m.kernel.preempt_short or is_protected(m, curr):
+        return False
+    return m.kernel.vprot or not is_eligible(q, curr)
+
+
 # ---- the queue -------------------------------------------------------------------------------------------------------
-
-
-def place(m, q: CfsRq, se: Entity, flags: Flag):
-    """Give an entity that comes to the queue its vruntime and deadline; cf. place_entity()."""
-    vruntime = avg_vruntime(q)
-    if not se.custom_slice:
-        se.slice = m.base_slice
-    vslice = calc_delta_fair(se.slice, se)
-    lag = 0
-    if q.nr_queued:
-        # the entity itself will move V: a larger lag now is the wanted one afterwards
-        lag = div_trunc(se.vlag * (q.load + se.weight), q.load)
-    se.vruntime = vruntime - lag
-    if se.rel_deadline:
-        se.deadline += se.vruntime
-        se.rel_deadline = False
-        return
-    if Flag.INITIAL in flags:
-        vslice //= 2
-    se.deadline = se.vruntime + vslice
 
 
 def enqueue_entity(m, q: CfsRq, se: Entity, flags: Flag):
@@ -113,15 +71,17 @@ def enqueue_entity(m, q: CfsRq, se: Entity, flags: Flag):
 
 
 def dequeue_entity(m, q: CfsRq, se: Entity, flags: Flag) -> bool:
-    """Take an entity off its queue, or mark it delayed and return False; cf. dequeue_entity(), v6.12.
+    """Take an entity off its queue, or mark it delayed and return False; cf. dequeue_entity(), v6.12 to v7.2.
 
     An entity that sleeps while it has had more than its share stays queued to burn the negative lag.
     """
     update_curr(m, q)
     clear_buddies(se)
     sleeps = Flag.SLEEP in flags
-    may_delay = sleeps and not flags & (Flag.SPECIAL | Flag.DELAYED)
+    may_delay = sleeps and not flags & (Flag.SPECIAL | Flag.DELAYED | Flag.THROTTLE)
     if may_delay and m.kernel.delayed_dequeue and not is_eligible(q, se):
+        if m.kernel.lag_rules_7_2:
+            store_lag(m, q, se)
         se.sched_delayed = True
         return False
     store_lag(m, q, se)
@@ -142,57 +102,23 @@ def dequeue_entity(m, q: CfsRq, se: Entity, flags: Flag) -> bool:
     return True
 
 
-def requeue_delayed(m, se: Entity):
-    """A delayed entity becomes runnable again; cf. requeue_delayed_entity()."""
-    q = se.cfs_rq
-    store_lag(m, q, se)
-    if se.vlag > 0:
-        is_curr = se is q.curr
-        if not is_curr:
-            q.tree.remove(se)
-        se.on_rq = False
-        se.vlag = 0
-        place(m, q, se, Flag.NONE)
-        se.on_rq = True
-        if not is_curr:
-            insert_by(q.tree, se, "deadline")
-    se.sched_delayed = False
-
-
-def reweight(m, q: CfsRq, se: Entity, weight: int):
-    """Change the weight of a group's entity so that its lag in service stays; cf. reweight_entity(), v6.6 to v6.12."""
-    if not se.on_rq:
-        se.vlag = div_trunc(se.vlag * se.weight, weight)
-        se.weight = weight
-        return
-    is_curr = se is q.curr
-    if is_curr or m.kernel.preempt_short:
-        # 6.12 charges whoever runs on the level
-        update_curr(m, q)
-    v = avg_vruntime(q)
-    lag = div_trunc(entity_lag(m, q, se) * se.weight, weight) if v != se.vruntime else 0
-    until_deadline = div_trunc((se.deadline - v) * se.weight, weight)
-    if not is_curr:
-        q.tree.remove(se)
-    se.vruntime = v - lag
-    se.deadline = v + until_deadline
-    se.weight = weight
-    if not is_curr:
-        insert_by(q.tree, se, "deadline")
-
-
 # ---- pick ------------------------------------------------------------------------------------------------------------
 
 
-def pick_eevdf(q: CfsRq) -> Entity:
-    """Return the eligible entity with the earliest deadline, or the running one while protected; cf. pick_eevdf()."""
+def pick_eevdf(m, q: CfsRq, protected: bool = True) -> Entity:
+    """Return the eligible entity with the earliest deadline, or the running one while protected; cf. pick_eevdf().
+
+    With `protected` False neither protection nor, in 7.2, the buddy counts.
+    """
     queued = q.queued()
     if len(queued) == 1:
         return queued[0]
+    if m.kernel.lag_rules_7_2 and protected and q.next is not None and is_eligible(q, q.next):
+        return q.next
     curr = q.curr
     if curr is not None and not (curr.on_rq and is_eligible(q, curr)):
         curr = None
-    if curr is not None and is_protected(curr):
+    if curr is not None and protected and is_protected(m, curr):
         return curr
     best = next((se for se in q.tree if is_eligible(q, se)), None)
     if best is None or (curr is not None and curr.deadline < best.deadline):
@@ -200,10 +126,10 @@ def pick_eevdf(q: CfsRq) -> Entity:
     return best
 
 
-def pick_entity(m, q: CfsRq) -> Entity | None:
+def pick_entity(m, q: CfsRq, protected: bool = True) -> Entity | None:
     """Return the entity to run, None when it was a delayed one that is dequeued instead; cf. pick_next_entity()."""
-    se = pick_eevdf(q)
-    if m.kernel.preempt_short and q.next is not None and is_eligible(q, q.next):
+    se = pick_eevdf(m, q, protected)
+    if m.kernel.preempt_short and not m.kernel.lag_rules_7_2 and q.next is not None and is_eligible(q, q.next):
         # PICK_BUDDY is a feature of 6.12; 6.6 looks at `next` only with NEXT_BUDDY, which is off
         se = q.next
     if se.sched_delayed:
@@ -217,12 +143,16 @@ def pick_checks_runtime(m, q: CfsRq) -> bool:
     return m.kernel.preempt_short or q.curr is not None
 
 
-def set_next_entity(m, q: CfsRq, se: Entity):
-    """Make the entity the running one of its level; cf. set_next_entity()."""
+def set_next_entity(m, q: CfsRq, se: Entity, first: bool = True):
+    """Make the entity the running one of its level; cf. set_next_entity().
+
+    `first` is False where nothing was picked: then 7.2 leaves the protection as it is.
+    """
     clear_buddies(se)
     if se.on_rq:
         q.tree.remove(se)
-        se.vlag = se.deadline
+        if first or not m.kernel.lag_rules_7_2:
+            protect(m, q, se)
     se.exec_start = m.now
     q.curr = se
     se.prev_sum_exec = se.sum_exec
@@ -232,13 +162,14 @@ def put_prev_entity(m, q: CfsRq, se: Entity):
     """The entity stops running; cf. put_prev_entity()."""
     if se.on_rq:
         update_curr(m, q)
-    bandwidth.check_runtime(m, q)
+    if not m.throttles_at_account:
+        bandwidth.check_runtime(m, q)
     if se.on_rq:
         insert_by(q.tree, se, "deadline")
     q.curr = None
 
 
-# ---- what tasks and ticks do to the running one ----------------------------------------------------------------------
+# ---- ticks, yields and new tasks -------------------------------------------------------------------------------------
 
 
 def entity_tick(m, q: CfsRq, se: Entity, from_hrtick: bool):
@@ -246,27 +177,7 @@ def entity_tick(m, q: CfsRq, se: Entity, from_hrtick: bool):
     update_curr(m, q)
     hierarchy.update_cfs_group(m, se)
     if from_hrtick:
-        resched_curr(m, q.cpu)
-
-
-def check_preempt(m, curr: TaskRecord, wakee: TaskRecord):
-    """Whether a task that was enqueued preempts; cf. check_preempt_wakeup_fair(), v6.12."""
-    if wakee.entity.cfs_rq.throttle_count or is_asked(m, wakee.cpu):
-        return
-    se, pse = matching_entities(curr.entity, wakee.entity)
-    q = se.cfs_rq
-    update_curr(m, q)
-    if m.kernel.preempt_short and is_shorter(q, pse, se) and is_protected(se):
-        se.vlag = se.deadline + 1
-    if pick_eevdf(q) is pse:
-        resched_curr(m, q.cpu)
-
-
-def is_shorter(q: CfsRq, pse: Entity, se: Entity) -> bool:
-    """Whether a wakee's shorter slice cancels the running one's protection; cf. do_preempt_short()."""
-    if pse.slice >= se.slice or not is_eligible(q, pse):
-        return False
-    return pse.deadline < se.deadline or not is_eligible(q, se)
+        (resched_curr if m.kernel.lag_rules_7_2 else resched_curr_lazy)(m, q.cpu)
 
 
 def yield_task(m, task: TaskRecord):
@@ -295,7 +206,7 @@ def leave_cpu(m, task: TaskRecord):
 
 
 def hrtick_slice(m, task: TaskRecord) -> int:
-    """Return the slice that hrtick enforces in ns."""
+    """Return the slice that hrtick enforces in ns (up to 6.18)."""
     return task.entity.slice
 
 

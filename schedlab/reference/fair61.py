@@ -158,7 +158,7 @@ def pick_checks_runtime(m, q: CfsRq) -> bool:
     return q.curr is not None
 
 
-def set_next_entity(m, q: CfsRq, se: Entity):
+def set_next_entity(m, q: CfsRq, se: Entity, first: bool = True):
     """Make the entity the running one of its level; cf. set_next_entity()."""
     clear_buddies(se)
     if se.on_rq:
@@ -206,7 +206,7 @@ def check_preempt_tick(m, q: CfsRq, curr: Entity):
         resched_curr(m, q.cpu)
 
 
-def check_preempt(m, curr: TaskRecord, wakee: TaskRecord):
+def check_preempt(m, curr: TaskRecord, wakee: TaskRecord, is_fork: bool = False):
     """Whether a task that was enqueued preempts; cf. check_preempt_wakeup(), v6.1."""
     if wakee.entity.cfs_rq.throttle_count or is_asked(m, wakee.cpu):
         return

@@ -1,15 +1,19 @@
 """The walks over a task's ancestors: enqueue, dequeue, the weight and the slice of group entities."""
 
+from . import limbo
 from .state import MIN_SHARES, CfsRq, Entity, Flag, TaskRecord, path_up
 
 
 def enqueue_task(m, task: TaskRecord, flags: Flag):
     """Queue a task, and those of its ancestors that were not queued; cf. enqueue_task_fair().
 
-    The walk ends at a throttled queue: what is above does not see the task.
+    Where whole queues are throttled the walk ends at one: what is above does not see the task. A task in limbo may stay
+    in limbo.
     """
+    if task.throttled and limbo.stays(m, task):
+        return
     enqueue_path(m, path_up(task.entity), flags)
-    m.update_hrtick(task.cpu)
+    m.queue_changed(task.cpu, is_enqueue=True)
 
 
 def enqueue_path(m, path: list[Entity], flags: Flag):
@@ -19,7 +23,7 @@ def enqueue_path(m, path: list[Entity], flags: Flag):
         set_slice(m, se)
         se.custom_slice |= m.kernel.custom_slice and se.my_q is not None
         m.policy.enqueue_entity(m, se.cfs_rq, se, flags)
-        if se.cfs_rq.throttled:
+        if ends_walk(m, se.cfs_rq):
             return
         flags = Flag.WAKEUP
     if path and path[0].sched_delayed:
@@ -33,45 +37,56 @@ def wake_delayed(m, task: TaskRecord):
 
 
 def dequeue_task(m, task: TaskRecord, flags: Flag):
-    """Take a task off its queue (or leave it there delayed); cf. dequeue_task_fair()."""
-    dequeue_entities(m, task.entity, flags)
-    if not task.entity.sched_delayed:
-        m.update_hrtick(task.cpu)
+    """Take a task off its queue (or leave it there delayed), or out of limbo; cf. dequeue_task_fair()."""
+    if task.throttled:
+        task.entity.cfs_rq.limbo.remove(task)
+    elif dequeue_entities(m, task.entity, flags):
+        m.queue_changed(task.cpu, is_enqueue=False)
 
 
-def dequeue_entities(m, se: Entity, flags: Flag):
-    """Dequeue an entity, and those of its ancestors that thereby become empty; cf. dequeue_entities(), v6.12.
+def dequeue_entities(m, se: Entity, flags: Flag) -> bool:
+    """Dequeue an entity, and those of its ancestors that thereby become empty; cf. dequeue_entities(), v6.12 to v7.2.
 
-    Where an ancestor is delayed instead of dequeued, the rest of the walk begins with itself; as nothing is queued
-    below it, it takes the shortest slice of its own level.
+    Returns False when the entity is a task's and was delayed. Where an ancestor is delayed instead of dequeued, the
+    rest of the walk begins with itself; as nothing is queued below it, it takes the shortest slice of its own level.
     """
-    sleeps = Flag.SLEEP in flags
+    sleeps, throttles = Flag.SLEEP in flags, Flag.THROTTLE in flags
     path = path_up(se)
     while path:
         q = path[0].cfs_rq
         if not m.policy.dequeue_entity(m, q, path[0], flags):
             if path[0].my_q is None:
-                return
+                return False
             path[0].slice = min(other.slice for other in q.queued())
             break
         path.pop(0)
-        if q.throttled:
-            return
+        if ends_walk(m, q):
+            return True
+        if throttles:
+            limbo.record_clocks(m, q)
         if q.nr_queued:
-            if path and sleeps and not q.throttle_count:
+            if path and sleeps and (m.per_task or not q.throttle_count):
                 m.policy.bias_next(path[0])
             break
         flags = (flags | Flag.SLEEP) & ~(Flag.DELAYED | Flag.SPECIAL)
-    update_ancestors(m, path)
+    update_ancestors(m, path, throttles)
+    return True
 
 
-def update_ancestors(m, path: list[Entity]):
+def ends_walk(m, q: CfsRq) -> bool:
+    """Whether nothing above this queue sees what happens on it: it is throttled as a whole."""
+    return q.throttled and not m.per_task
+
+
+def update_ancestors(m, path: list[Entity], throttles: bool = False):
     """Weights and slices of the ancestors that were queued already, up to a throttled queue."""
     for se in path:
         update_cfs_group(m, se)
         set_slice(m, se)
-        if se.cfs_rq.throttled:
+        if ends_walk(m, se.cfs_rq):
             return
+        if throttles:
+            limbo.record_clocks(m, se.cfs_rq)
 
 
 def set_slice(m, se: Entity):
@@ -99,13 +114,13 @@ def group_weight(q: CfsRq) -> int:
 def update_cfs_group(m, se: Entity):
     """Recompute the weight of a group's entity; cf. update_cfs_group().
 
-    A queue without weight keeps what it had, and one in a throttled hierarchy too. 6.1 goes on though nothing changes,
-    and so charges the level's running entity.
+    A queue without weight keeps what it had, and one in a hierarchy throttled as a whole too. 6.1 goes on though
+    nothing changes, and so charges the level's running entity.
     """
     q = se.my_q
     if q is None or not q.load:
         return
-    if q.throttle_count:
+    if q.throttle_count and not m.per_task:
         return
     weight = group_weight(q)
     if weight != se.weight or m.kernel.policy == "cfs":

@@ -2,10 +2,11 @@
 
 from ..phases import group_phases
 from ..units import NS_PER_US, us
-from ..workload import SetAffinity, SetCpuMax
-from . import bandwidth, eevdf, fair61, placement, program, schedule, speed, throttle
+from ..workload import SetAffinity, SetCpuMax, SetCpuOnline, SetGroup
+from . import bandwidth, eevdf, fair61, hotplug, hrtick, moves, placement, program, schedule, speed, throttle
 from .channel import ChannelRecord
 from .events import EventQueue, Source
+from .resched import leave_interrupt
 from .rng import RUN_LIKE, SLEEP_LIKE, Stream
 from .state import NICE_0_WEIGHT, NICE_WEIGHTS, Bandwidth, CfsRq, CpuRecord, Entity, GroupRecord, TaskRecord, TaskState
 
@@ -21,14 +22,19 @@ class Model:
         The CPU that executes the present event; CPU 0 for what is done from outside.
     events : list of (time_ns, kind, cpu, a, b)
         The log.
+    per_task, throttles_at_account : bool
+        Whether tasks are throttled one by one, and whether a charge throttles (patches of the kernel).
     """
 
-    def __init__(self, machine, kernel, workload, seed: int):
+    def __init__(self, machine, kernel, workload, seed: int, log_all: bool = False):
         workload.check(kernel)
         workload.check_machine(machine)
         if kernel.timer_late_probability:
             raise NotImplementedError("the reference has no late period timers")
         self.machine, self.kernel, self.workload = machine, kernel, workload
+        self.per_task = kernel.has("per-task-throttle")
+        self.throttles_at_account = kernel.has("throttle-at-account")
+        self.log_all = log_all
         self.policy = fair61 if kernel.policy == "cfs" else eevdf
         self.now = 0
         self.this_cpu = 0
@@ -38,7 +44,9 @@ class Model:
         self.posts: dict[str, list[int]] = {}
         self.barriers: dict[str, list[TaskRecord]] = {}
         self.channels = {spec.name: ChannelRecord(spec, kernel.pipe_wake_on_free) for spec in workload.channels}
-        self._set_tunables()
+        self.bandwidth_slice = kernel.cfs_bandwidth_slice_us * NS_PER_US
+        self.wake_late = us(kernel.wake_late_us)
+        self.set_tunables(machine.nr_cpus)
         self.groups = self._make_groups()
         self.cpus = [CpuRecord(c, self.groups[0].cfs_rqs[c]) for c in range(machine.nr_cpus)]
         self.tasks = [self._make_task(index, spec, seed) for index, spec in enumerate(workload.tasks)]
@@ -46,15 +54,14 @@ class Model:
         for index, event in enumerate(workload.events):
             self.queue.set(Source.SCENARIO, index, event.at_ns)
 
-    def _set_tunables(self):
+    def set_tunables(self, nr_online: int):
+        """Scale slices and granularities by the number of CPUs; cf. update_sysctl()."""
         kernel = self.kernel
-        factor = kernel.scaling_factor(self.machine.nr_cpus)
+        factor = kernel.scaling_factor(nr_online)
         self.base_slice = kernel.base_slice_ns * factor
         self.latency = kernel.latency_ns * factor
         self.min_granularity = kernel.min_granularity_ns * factor
         self.wakeup_granularity = kernel.wakeup_granularity_ns * factor
-        self.bandwidth_slice = kernel.cfs_bandwidth_slice_us * NS_PER_US
-        self.wake_late = us(kernel.wake_late_us)
 
     def _make_groups(self) -> list[GroupRecord]:
         groups: dict[str, GroupRecord] = {}
@@ -106,6 +113,11 @@ class Model:
         """Append to the log."""
         self.events.append((self.now, kind, cpu, a, b))
 
+    def log_detail(self, kind: str, cpu: int, a: int, b: int):
+        """Append what is logged only where everything is."""
+        if self.log_all:
+            self.log(kind, cpu, a, b)
+
     def next_tick(self, cpu: int) -> int:
         """Return the time of the CPU's first tick after now."""
         tick = self.kernel.tick_ns
@@ -118,9 +130,9 @@ class Model:
         """Delay what a CPU runs by the kernel's own work."""
         speed.hold(self, self.cpus[cpu], cost)
 
-    def update_hrtick(self, cpu: int):
+    def queue_changed(self, cpu: int, is_enqueue: bool):
         """A task came to the CPU's queue or left it."""
-        schedule.update_hrtick(self, self.cpus[cpu])
+        hrtick.queue_changed(self, self.cpus[cpu], is_enqueue)
 
     # ---- the loop ----------------------------------------------------------------------------------------------------
 
@@ -129,6 +141,7 @@ class Model:
         while (time_ns := self.queue.next_time()) is not None and time_ns < until:
             self.now, source, number = self.queue.pop()
             self.dispatch(source, number)
+            leave_interrupt(self)
             self.reschedule()
         self.now = until
         for cpu in self.cpus:
@@ -146,7 +159,7 @@ class Model:
             self.this_cpu = number
             self.cpus[number].need_resched |= self.cpus[number].asked
         elif source is Source.HRTICK:
-            schedule.hrtick(self, self.cpus[number])
+            schedule.run_hrtick(self, self.cpus[number])
         elif source is Source.TICK:
             schedule.tick(self, self.cpus[number])
         elif source is Source.STEP:
@@ -163,14 +176,29 @@ class Model:
         else:
             placement.end_sleep(self, task)
 
-    def scenario_event(self, event: SetCpuMax | SetAffinity):
+    def scenario_event(self, event: SetCpuMax | SetAffinity | SetGroup | SetCpuOnline):
         """Something is done to the workload, by somebody on CPU 0."""
         self.this_cpu = 0
-        if isinstance(event, SetAffinity):
-            task = next(t for t in self.tasks if t.spec.name == event.task)
-            placement.set_allowed(self, task, event.cpus)
-            return
-        group = next(g for g in self.groups if g.path == event.group)
+        if isinstance(event, SetCpuMax):
+            self.write_cpu_max(event)
+        elif isinstance(event, SetAffinity):
+            placement.set_allowed(self, self.task_of(event), event.cpus)
+        elif isinstance(event, SetGroup):
+            moves.move_to_group(self, self.task_of(event), self.group_of(event))
+        else:
+            hotplug.set_online(self, self.cpus[event.cpu], event.online)
+
+    def task_of(self, event: SetAffinity | SetGroup) -> TaskRecord:
+        """Return the task that an event names."""
+        return next(task for task in self.tasks if task.spec.name == event.task)
+
+    def group_of(self, event: SetCpuMax | SetGroup) -> GroupRecord:
+        """Return the group that an event names."""
+        return next(group for group in self.groups if group.path == event.group)
+
+    def write_cpu_max(self, event: SetCpuMax):
+        """A write of cpu.max; what it does not name stays."""
+        group = self.group_of(event)
         b = group.bandwidth
         quota = None if event.quota_us is None else event.quota_us * NS_PER_US
         period = b.period if event.period_us is None else event.period_us * NS_PER_US

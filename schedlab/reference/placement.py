@@ -1,7 +1,6 @@
 """Which CPU a task goes to: at a fork, at a wake-up, when a CPU has nothing to do, and when its affinity changes."""
 
-from . import hierarchy, schedule, speed
-from .events import Source
+from . import hierarchy, hrtick, schedule, speed
 from .resched import resched_curr
 from .state import CpuRecord, Flag, TaskRecord, TaskState
 
@@ -17,15 +16,31 @@ def cyclic(m, cpu: int) -> list[int]:
     return [(cpu + 1 + k) % n for k in range(n)]
 
 
+def first_active(m) -> int:
+    """Return the lowest CPU that is online: timers of a CPU that went offline run there; cf. hrtimers_cpu_dying()."""
+    return next(cpu.number for cpu in m.cpus if cpu.active)
+
+
 # ---- choosing a CPU --------------------------------------------------------------------------------------------------
+
+
+def allowed_cpus(m, task: TaskRecord) -> list[int]:
+    """Return the CPUs that a task may go to. One that may run nowhere now may run anywhere, from now on.
+
+    cf. select_fallback_rq()
+    """
+    if not any(m.cpus[c].active for c in task.allowed):
+        task.allowed = tuple(range(m.machine.nr_cpus))
+    return [c for c in task.allowed if m.cpus[c].active]
 
 
 def select_fork(m, task: TaskRecord) -> int:
     """An idle CPU on the least busy core, or else the CPU with the fewest runnable tasks."""
-    idle = [c for c in task.allowed if is_idle(m.cpus[c])]
+    allowed = allowed_cpus(m, task)
+    idle = [c for c in allowed if is_idle(m.cpus[c])]
     if idle:
         return min(idle, key=lambda c: (busy_siblings(m, c), c))
-    return min(task.allowed, key=lambda c: (m.cpus[c].root.h_nr_runnable, c))
+    return min(allowed, key=lambda c: (m.cpus[c].root.h_nr_runnable, c))
 
 
 def busy_siblings(m, cpu: int) -> int:
@@ -37,13 +52,14 @@ def select_wake(m, task: TaskRecord) -> int:
     """The previous CPU if idle, an idle core, an idle CPU of the same LLC, the previous CPU, or as at a fork."""
     prev = task.cpu
     llc_of = m.machine.llc_of
-    if prev in task.allowed and is_idle(m.cpus[prev]):
+    allowed = allowed_cpus(m, task)
+    if prev in allowed and is_idle(m.cpus[prev]):
         return prev
-    near = [c for c in cyclic(m, prev) if c in task.allowed and llc_of[c] == llc_of[prev] and is_idle(m.cpus[c])]
+    near = [c for c in cyclic(m, prev) if c in allowed and llc_of[c] == llc_of[prev] and is_idle(m.cpus[c])]
     on_idle_cores = [c for c in near if all(is_idle(m.cpus[s]) for s in m.machine.siblings(c))]
     if on_idle_cores or near:
         return (on_idle_cores or near)[0]
-    return prev if prev in task.allowed else select_fork(m, task)
+    return prev if prev in allowed else select_fork(m, task)
 
 
 # ---- start and wake-up -----------------------------------------------------------------------------------------------
@@ -66,7 +82,7 @@ def start_task(m, task: TaskRecord):
     m.log("start", cpu, task.index, 0)
     task.waits_since = m.now
     hierarchy.enqueue_task(m, task, m.policy.start_task(m, task))
-    schedule.after_enqueue(m, task)
+    schedule.after_enqueue(m, task, is_fork=True)
 
 
 def wake_task(m, task: TaskRecord):
@@ -92,8 +108,8 @@ def wake_task(m, task: TaskRecord):
 
 
 def end_sleep(m, task: TaskRecord):
-    """The timer of a sleeping task: it fires on the task's last CPU."""
-    m.this_cpu = task.cpu
+    """The timer of a sleeping task: it fires on the task's last CPU, or the first one if that is offline."""
+    m.this_cpu = task.cpu if m.cpus[task.cpu].active else first_active(m)
     wake_task(m, task)
 
 
@@ -102,6 +118,8 @@ def end_sleep(m, task: TaskRecord):
 
 def pull(m, cpu: CpuRecord) -> bool:
     """A CPU that is about to idle takes a task from another; cf. newidle_balance(). Returns whether it did."""
+    if not cpu.active:
+        return False
     order = [c for c in cyclic(m, cpu.number) if c != cpu.number]
     near = [c for c in order if m.machine.llc_of[c] == m.machine.llc_of[cpu.number]]
     for number in near + [c for c in order if c not in near]:
@@ -109,21 +127,23 @@ def pull(m, cpu: CpuRecord) -> bool:
         if source.root.h_nr_runnable < 2:
             continue
         for task in reversed(source.tasks):
-            if may_pull(source, cpu, task):
+            if may_pull(m, source, cpu, task):
                 move_queued(m, task, cpu.number)
                 return True
     return False
 
 
-def may_pull(source: CpuRecord, cpu: CpuRecord, task: TaskRecord) -> bool:
+def may_pull(m, source: CpuRecord, cpu: CpuRecord, task: TaskRecord) -> bool:
     """Whether the task may go from one CPU to the other; cf. can_migrate_task()."""
     if cpu.number not in task.allowed or source.curr is task or task.entity.sched_delayed:
         return False
-    return not any(task.group.cfs_rqs[c].throttle_count for c in (source.number, cpu.number))
+    # from 6.18 on only the destination counts: a task that waits can run there as here
+    places = (cpu.number,) if m.per_task else (source.number, cpu.number)
+    return not any(task.group.cfs_rqs[c].throttle_count for c in places)
 
 
 def move_queued(m, task: TaskRecord, cpu: int):
-    """Take a queued task to another CPU."""
+    """Take a queued task, or one in limbo, to another CPU."""
     m.log("migrate", cpu, task.index, task.cpu)
     hierarchy.dequeue_task(m, task, Flag.NONE)
     set_cpu(m, task, cpu)
@@ -133,14 +153,23 @@ def move_queued(m, task: TaskRecord, cpu: int):
 # ---- affinity --------------------------------------------------------------------------------------------------------
 
 
-def set_allowed(m, task: TaskRecord, cpus: tuple[int, ...]):
+def set_allowed(m, task: TaskRecord, cpus: tuple[int, ...]) -> bool:
     """Change the CPUs that a task may use, and move it at once where it is queued on another.
 
-    One that is blocked but still queued, delayed, is dequeued for good: it finds its CPU when it wakes.
+    One that is blocked but still queued, delayed, is dequeued for good: it finds its CPU when it wakes. Without a CPU
+    that is online the kernel refuses (EINVAL) and nothing changes. Returns whether the task had to leave its CPU.
     """
+    if not any(m.cpus[c].active for c in cpus):
+        return False
     task.allowed = cpus
-    if task.cpu in cpus or not task.entity.on_rq:
-        return
+    if task.cpu in cpus or not (task.entity.on_rq or task.throttled):
+        return False
+    leave(m, task)
+    return True
+
+
+def leave(m, task: TaskRecord):
+    """A queued or running task, or one in limbo, leaves its CPU for another."""
     if task.entity.sched_delayed:
         hierarchy.dequeue_task(m, task, Flag.SLEEP | Flag.DELAYED)
         return
@@ -148,7 +177,7 @@ def set_allowed(m, task: TaskRecord, cpus: tuple[int, ...]):
     if source.curr is task:
         schedule.put_prev_all(m, task)
         speed.set_running(m, source, None)
-        m.queue.cancel(Source.HRTICK, source.number)
+        hrtick.leave_cpu(m, source)
         source.left = task
         resched_curr(m, source.number)
     move_queued(m, task, select_fork(m, task))

@@ -18,7 +18,7 @@ from ..steps import (
     Wake,
     Yield,
 )
-from . import hierarchy, placement, speed
+from . import hierarchy, limbo, placement, speed
 from .channel import Call
 from .events import Source
 from .rng import RUN_LIKE, SLEEP_LIKE
@@ -60,16 +60,24 @@ def draw(task: TaskRecord, duration, purpose: int) -> int:
 
 
 def end_step(m, cpu):
-    """The running task's step has ended."""
+    """The running task's step has ended, or in the middle of user work it is to be throttled."""
     m.this_cpu = cpu.number
     task = cpu.curr
     speed.settle(m, cpu)
+    if task.throttle_work and task.in_user_step:
+        limbo.returns_to_user(m, cpu)
+        # whatever came of it: the step goes on when the task does
+        speed.arm_step(m, cpu)
+        return
     task.work, task.spin_until = 0, None
     run_program(m, task)
 
 
 def run_program(m, task: TaskRecord):
-    """Do steps of the running task until one takes time, or the task blocks, yields or exits."""
+    """Do steps of the running task until one takes time, or the task blocks, yields or exits.
+
+    Each step that takes no time, and each kernel section, is a system call: the task returns to user space after it.
+    """
     task.fetch = False
     for _ in range(MAX_INSTANT_STEPS):
         if task.batch:
@@ -77,6 +85,10 @@ def run_program(m, task: TaskRecord):
         elif task.call is not None:
             goes_on = go_on_with_call(m, task, task.call)
         else:
+            if not limbo.returns_to_user(m, m.cpus[task.cpu]):
+                task.fetch = True
+                m.queue.cancel(Source.STEP, task.cpu)
+                return
             step = next_step(task.frames)
             if step is None:
                 exit_task(m, task)
@@ -218,10 +230,8 @@ def do_barrier(m, task: TaskRecord, step: Barrier) -> bool:
 
 def do_affinity(m, task: TaskRecord, step: Affinity) -> bool:
     """Change the task's own CPUs; when it is moved the program goes on there."""
-    cpu = task.cpu
-    moves = cpu not in step.cpus
+    moves = placement.set_allowed(m, task, step.cpus)
     task.fetch = moves
-    placement.set_allowed(m, task, step.cpus)
     return not moves
 
 

@@ -29,8 +29,7 @@ class ReferenceRun:
     def _stat_of(self, group) -> dict:
         b = group.bandwidth
         below = group.subtree()
-        tasks = [task for task in self.model.tasks if task.group in below]
-        user, system = sum(t.user_ns for t in tasks), sum(t.kernel_ns for t in tasks)
+        user, system = sum(g.user_ns for g in below), sum(g.kernel_ns for g in below)
         return {
             "usage_usec": (user + system) // NS_PER_US,
             "user_usec": user // NS_PER_US,
@@ -70,6 +69,13 @@ class ReferenceRun:
         return [
             {"channel": c.spec.name} | {name: c.counters.get(name, 0) for name in names}
             for c in self.model.channels.values()
+        ]
+
+    def cpus(self) -> list[dict]:
+        """Return by CPU how often `__schedule` and throttle work ran, and how often a limbo list was not empty."""
+        return [
+            {"nr_schedules": cpu.nr_schedules, "nr_works": cpu.nr_works, "nr_warnings": cpu.nr_warnings}
+            for cpu in self.model.cpus
         ]
 
     def balance(self, path: str) -> int:

@@ -1,85 +1,143 @@
 """__schedule: pick the next task, put the previous one, and ticks."""
 
-from . import bandwidth, placement, program, speed
+from . import bandwidth, hrtick, limbo, placement, program, speed
 from .events import Source
-from .resched import resched_curr
+from .resched import clear_requests, resched_curr
 from .state import CpuRecord, TaskRecord, TaskState, path_up
-
-MIN_HRTICK = 10_000
 
 
 def schedule(m, cpu: CpuRecord):
     """Let the CPU run what it should; cf. __schedule()."""
     m.this_cpu = cpu.number
-    m.queue.cancel(Source.HRTICK, cpu.number)
     prev = cpu.curr
-    cpu.prev_put = False
+    cpu.nr_schedules += 1
+    m.log_detail("schedule", cpu.number, number_of(prev), 0)
+    hrtick.begin_schedule(m, cpu)
+    cpu.prev_put = cpu.lazy = False
     following = pick_next_task(m, cpu)
     while following is None and placement.pull(m, cpu):
         following = pick_next_task(m, cpu)
     change_entities(m, cpu, prev, following)
     # a request made during the pick is answered by it
-    cpu.need_resched = cpu.asked = False
-    m.queue.cancel(Source.HRTICK, cpu.number)
+    clear_requests(cpu)
     switches = prev is not following or cpu.left is not None
     switch(m, cpu, prev, following)
-    if following is not None:
-        if switches or m.kernel.policy == "cfs":
-            arm_hrtick(m, cpu, from_pick=True)
-        if following.fetch and m.now >= cpu.held_until:
-            program.run_program(m, following)
-        elif following.fetch:
-            speed.arm_step(m, cpu)
+    hrtick.end_schedule(m, cpu, switches)
+    if following is None:
+        return
+    if following.fetch and m.now >= cpu.held_until:
+        program.run_program(m, following)
+    elif following.fetch:
+        speed.arm_step(m, cpu)
+
+
+# ---- pick ------------------------------------------------------------------------------------------------------------
 
 
 def pick_next_task(m, cpu: CpuRecord) -> TaskRecord | None:
     """Walk down from the root; cf. pick_task_fair(), and pick_next_task_fair(), v6.1.
 
-    The walk begins anew when a level was throttled or what was picked was a delayed entity. Before 6.12 the CPU's task
-    is put on all levels before the new walk.
+    The walk begins anew when what was picked was a delayed entity, and up to 6.17 when a level was throttled; with
+    per-task throttling it goes on into a throttled level, and whom it finds there is to be throttled.
     """
-    q = cpu.root
+    q, throttled = cpu.root, False
     while cpu.root.nr_queued:
         if q.curr is not None and q.curr.on_rq:
             m.policy.update_curr(m, q)
-        if m.policy.pick_checks_runtime(m, q) and bandwidth.check_runtime(m, q):
-            if not m.kernel.preempt_short and cpu.curr is not None:
-                put_prev_all(m, cpu.curr)
-                cpu.prev_put = True
+        if m.per_task:
+            throttled |= not m.throttles_at_account and bandwidth.check_runtime(m, q)
+        elif throttles_queue(m, cpu, q):
             q = cpu.root
             continue
         se = m.policy.pick_entity(m, q)
         if se is None:
-            q = cpu.root
-        elif se.task is not None:
-            return se.task
-        else:
+            q, throttled = cpu.root, False
+        elif se.my_q is not None:
             q = se.my_q
+        else:
+            if throttled:
+                limbo.setup_work(m, se.task)
+            return se.task
     return None
+
+
+def throttles_queue(m, cpu: CpuRecord, q) -> bool:
+    """Whether the pick finds that the level is out of runtime and takes it off the CPU.
+
+    Before 6.12 the CPU's task is put on all levels then.
+    """
+    if not (m.policy.pick_checks_runtime(m, q) and bandwidth.check_runtime(m, q)):
+        return False
+    if not m.kernel.preempt_short and cpu.curr is not None:
+        put_prev_all(m, cpu.curr)
+        cpu.prev_put = True
+    return True
+
+
+# ---- put the previous task, set the next one -------------------------------------------------------------------------
 
 
 def change_entities(m, cpu: CpuRecord, prev: TaskRecord | None, following: TaskRecord | None):
     """Put the entities of prev and set those of the next task, on the levels where they differ.
 
-    cf. the end of pick_next_task_fair(), and set_next_task_fair() where the CPU ran nothing. Only 6.12 accounts there.
+    cf. the end of pick_next_task_fair(), and set_next_task_fair() where the CPU ran nothing
     """
-    if prev is None or cpu.prev_put:
-        for se in reversed(path_up(following.entity)) if following is not None else ():
-            m.policy.set_next_entity(m, se.cfs_rq, se)
-            if m.kernel.preempt_short:
-                bandwidth.account(m, se.cfs_rq, 0)
+    if cpu.prev_put:
+        prev = None
     elif prev is following:
         return
+    if m.throttles_at_account:
+        if prev is not None:
+            put_prev_up_to(m, prev, following)
+        if following is not None:
+            set_next_all(m, following)
+    elif prev is None:
+        if following is not None:
+            set_next_from_idle(m, following)
     elif following is None:
         put_prev_all(m, prev)
     else:
         change_differing(m, prev.entity, following.entity)
 
 
+def set_next_from_idle(m, following: TaskRecord):
+    """Set the task on every level. Only from 6.12 on this accounts."""
+    path = path_up(following.entity)
+    for se in path if m.kernel.vprot else reversed(path):
+        m.policy.set_next_entity(m, se.cfs_rq, se)
+        if m.kernel.preempt_short:
+            bandwidth.account(m, se.cfs_rq, 0)
+
+
+def set_next_all(m, following: TaskRecord, first: bool = True):
+    """Set the task on its levels, from the leaf up to one that has a running entity; cf. set_next_task_fair(), v7.2.
+
+    `first` is False where nothing was picked: then all levels are set, and no protection begins. Where a level has no
+    runtime the task is to be throttled.
+    """
+    throttled = False
+    for se in path_up(following.entity):
+        if first and se.cfs_rq.curr is not None:
+            break
+        m.policy.set_next_entity(m, se.cfs_rq, se, first)
+        throttled |= bandwidth.account(m, se.cfs_rq, 0)
+    if throttled:
+        limbo.setup_work(m, following)
+
+
 def put_prev_all(m, prev: TaskRecord):
     """Put the task on every level; cf. put_prev_task_fair()."""
     for se in path_up(prev.entity):
         m.policy.put_prev_entity(m, se.cfs_rq, se)
+
+
+def put_prev_up_to(m, prev: TaskRecord, following: TaskRecord | None):
+    """Put the task on its levels up to one that the next task is on too; cf. put_prev_task_fair(), v7.2."""
+    shared = {se.cfs_rq for se in path_up(following.entity)} if following is not None else ()
+    for se in path_up(prev.entity):
+        m.policy.put_prev_entity(m, se.cfs_rq, se)
+        if se.cfs_rq in shared:
+            return
 
 
 def change_differing(m, pse, se):
@@ -126,27 +184,31 @@ def number_of(task: TaskRecord | None) -> int:
 # ---- after an enqueue ------------------------------------------------------------------------------------------------
 
 
-def after_enqueue(m, task: TaskRecord):
+def after_enqueue(m, task: TaskRecord, is_fork: bool = False):
     """Does the task preempt what its CPU runs? cf. wakeup_preempt()."""
     cpu = m.cpus[task.cpu]
     if cpu.curr is None:
         resched_curr(m, cpu.number)
     elif cpu.curr is not task:
-        m.policy.check_preempt(m, cpu.curr, task)
+        m.policy.check_preempt(m, cpu.curr, task, is_fork)
 
 
 # ---- ticks -----------------------------------------------------------------------------------------------------------
 
 
 def tick(m, cpu: CpuRecord):
-    """A periodic tick of a CPU that runs a task; cf. scheduler_tick(), task_tick_fair()."""
+    """A periodic tick of a CPU that runs a task; cf. sched_tick(), task_tick_fair()."""
     m.this_cpu = cpu.number
+    m.log_detail("tick", cpu.number, number_of(cpu.curr), 0)
     m.queue.set(Source.TICK, cpu.number, m.now + m.kernel.tick_ns)
     speed.hold(m, cpu, m.kernel.costs.tick_ns)
+    if cpu.lazy:
+        # a lazy request waits no longer than this
+        resched_curr(m, cpu.number)
     tick_entities(m, cpu, from_hrtick=False)
 
 
-def hrtick(m, cpu: CpuRecord):
+def run_hrtick(m, cpu: CpuRecord):
     """The end of a slice by a timer of its own; cf. hrtick()."""
     m.this_cpu = cpu.number
     tick_entities(m, cpu, from_hrtick=True)
@@ -157,28 +219,3 @@ def tick_entities(m, cpu: CpuRecord, from_hrtick: bool):
     if cpu.curr is not None:
         for se in path_up(cpu.curr.entity):
             m.policy.entity_tick(m, se.cfs_rq, se, from_hrtick)
-
-
-def update_hrtick(m, cpu: CpuRecord):
-    """A task came to the queue or left it; cf. hrtick_update()."""
-    if cpu.curr is None:
-        return
-    if m.kernel.policy == "cfs" and cpu.curr.entity.cfs_rq.nr_queued >= m.policy.NR_LATENCY:
-        return
-    arm_hrtick(m, cpu, from_pick=False)
-
-
-def arm_hrtick(m, cpu: CpuRecord, from_pick: bool):
-    """Arm a timer for the end of the running task's slice; cf. hrtick_start_fair(), v6.12.
-
-    A slice that is over asks for a resched, unless `__schedule` itself is at work.
-    """
-    task = cpu.curr
-    if not m.kernel.hrtick or cpu.root.h_nr_queued < 2 or not task.entity.on_rq:
-        return
-    ran = task.entity.sum_exec - task.entity.prev_sum_exec
-    left = m.policy.hrtick_slice(m, task) - ran
-    if left >= 0:
-        m.queue.set(Source.HRTICK, cpu.number, m.now + max(MIN_HRTICK, left))
-    elif not from_pick:
-        resched_curr(m, cpu.number)

@@ -16,8 +16,10 @@ def settle(m, cpu: CpuRecord):
         return
     if task.in_kernel:
         task.kernel_ns += elapsed
+        task.group.kernel_ns += elapsed
     else:
         task.user_ns += elapsed
+        task.group.user_ns += elapsed
     worked = max(0, m.now - max(cpu.held_until, m.now - elapsed))
     task.work = max(0, task.work - worked * cpu.speed_ppm)
 
@@ -25,13 +27,14 @@ def settle(m, cpu: CpuRecord):
 def arm_step(m, cpu: CpuRecord):
     """Set the time at which the running task's step ends: the first whole ns at which its work is done.
 
-    A task that has a step to fetch fetches it when it is no longer delayed.
+    A task that has a step to fetch fetches it when it is no longer delayed. One that is to be throttled in the middle
+    of user work is so then.
     """
     task = cpu.curr
     held = max(0, cpu.held_until - m.now)
     if task is None:
         m.queue.cancel(Source.STEP, cpu.number)
-    elif task.fetch:
+    elif task.fetch or (task.throttle_work and task.in_user_step):
         m.queue.set(Source.STEP, cpu.number, m.now + held)
     elif task.spin_until is not None:
         # the clock that the task looks at does not stop while it is not running

@@ -21,7 +21,7 @@ class Flag(IntFlag):
 
     NONE = 0
     WAKEUP, MIGRATED, INITIAL = 1, 2, 4
-    SLEEP, SPECIAL, DELAYED = 8, 16, 32
+    SLEEP, SPECIAL, DELAYED, THROTTLE = 8, 16, 32, 64
 
 
 class TaskState(Enum):
@@ -34,8 +34,8 @@ class TaskState(Enum):
 class Entity:
     """A schedulable entity: a task's, or that of a group on one CPU (cf. struct sched_entity).
 
-    `vlag` holds the lag while the entity is not queued, and in EEVDF a copy of the deadline from the moment it was
-    picked (slice protection).
+    `vlag` holds the lag while the entity is not queued, and in EEVDF up to 6.12 a copy of the deadline from the moment
+    it was picked (slice protection). From 6.18 on `vprot` is the vruntime up to which it is protected.
     """
 
     weight: int
@@ -47,6 +47,7 @@ class Entity:
     slice: int = 0
     custom_slice: bool = False
     vlag: int = 0
+    vprot: int = 0
     rel_deadline: bool = False
     on_rq: bool = False
     sched_delayed: bool = False
@@ -80,7 +81,7 @@ class CfsRq:
     """The run queue of one group on one CPU (cf. struct cfs_rq).
 
     `tree` holds the queued entities but for `curr`, in the order of the policy's key; equal keys stay in the order of
-    insertion.
+    insertion. `limbo` holds the tasks that per-task throttling took off the queue, the latest first.
     """
 
     group: "GroupRecord"
@@ -100,6 +101,7 @@ class CfsRq:
     throttled_clock: int | None = None
     throttled_clock_self: int | None = None
     throttled_clock_self_time: int = 0
+    limbo: list["TaskRecord"] = field(default_factory=list)
 
     def queued(self) -> list[Entity]:
         """Return every queued entity: those of the tree, and curr while it is on the queue."""
@@ -161,7 +163,10 @@ class Bandwidth:
 
 @dataclass(eq=False)
 class GroupRecord:
-    """A cgroup: its shares, its limit and one run queue for each CPU (cf. struct task_group)."""
+    """A cgroup: its shares, its limit and one run queue for each CPU (cf. struct task_group).
+
+    `user_ns` and `kernel_ns` are what its own tasks used while they belonged to it.
+    """
 
     index: int
     path: str
@@ -170,6 +175,8 @@ class GroupRecord:
     bandwidth: Bandwidth
     children: list["GroupRecord"] = field(default_factory=list)
     cfs_rqs: list[CfsRq] = field(default_factory=list)
+    user_ns: int = 0
+    kernel_ns: int = 0
 
     def subtree(self) -> list["GroupRecord"]:
         """Return this group and those below it, parents first."""
@@ -180,10 +187,11 @@ class GroupRecord:
 class CpuRecord:
     """A CPU (cf. struct rq).
 
-    `asked` says that another CPU wants it to reschedule, by an interrupt that is on its way; `tasks` is the list that
-    balancing scans, `left` a task that was moved away while it ran, `prev_put` whether the pick has put the previous
-    task already, `settled_at` the time up to which the running task's work is counted, and `held_until` the time up to
-    which the kernel's own work holds the CPU.
+    `asked` says that another CPU wants it to reschedule, by an interrupt that is on its way, `lazy` that it is to do so
+    at the return to user space; `active` is False while it is offline. `tasks` is the list that balancing scans, `left`
+    a task that was moved away while it ran, `prev_put` whether the pick has put the previous task already, `settled_at`
+    the time up to which the running task's work is counted, and `held_until` the time up to which the kernel's own work
+    holds the CPU. The last three fields count.
     """
 
     number: int
@@ -192,12 +200,17 @@ class CpuRecord:
     left: "TaskRecord | None" = None
     need_resched: bool = False
     asked: bool = False
+    lazy: bool = False
+    active: bool = True
     tasks: list["TaskRecord"] = field(default_factory=list)
     csd_list: list[CfsRq] = field(default_factory=list)
     speed_ppm: int = 0
     settled_at: int = 0
     held_until: int = 0
     prev_put: bool = False
+    nr_schedules: int = 0
+    nr_works: int = 0
+    nr_warnings: int = 0
 
 
 @dataclass(eq=False)
@@ -205,7 +218,8 @@ class TaskRecord:
     """A task: its entity, where its program stands, and what it has used.
 
     `work` is what is left of the present step in units of 1e-6 ns at speed 1; `fetch` says that the next step is to be
-    fetched once it runs.
+    fetched once it runs. `throttle_work` says that it is to be throttled at its return to user space, `throttled` that
+    it is in limbo.
     """
 
     index: int
@@ -219,6 +233,8 @@ class TaskRecord:
     cpu: int = 0
     fetch: bool = True
     in_kernel: bool = False
+    throttle_work: bool = False
+    throttled: bool = False
     work: int = 0
     spin_until: int | None = None
     batch: list = field(default_factory=list)
@@ -236,3 +252,8 @@ class TaskRecord:
     nr_wakeups: int = 0
     nr_migrations: int = 0
     samples: list[int] = field(default_factory=list)
+
+    @property
+    def in_user_step(self) -> bool:
+        """Whether it is in the middle of user work, so that the exit of an interrupt is a return to user space."""
+        return not self.fetch and not self.in_kernel

@@ -1,5 +1,6 @@
 """Small random scenarios: a machine, a kernel, a workload and a duration."""
 
+import dataclasses
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
@@ -8,12 +9,15 @@ from schedlab import durations, steps
 from schedlab.channels import Channel, read, write
 from schedlab.kernel import Costs, Kernel
 from schedlab.machine import Machine
-from schedlab.workload import Group, SetAffinity, SetCpuMax, Task, Workload
+from schedlab.patches import PATCHES, THROTTLE_SERIES
+from schedlab.workload import Group, SetAffinity, SetCpuMax, SetCpuOnline, SetGroup, Task, Workload
 
 US = 1_000
 MS = 1_000_000
 
 RELEASES = ("6.1", "6.3", "6.4", "6.6", "6.12")
+NEW_RELEASES = ("6.18", "7.2")
+THROTTLE_PATCHES = ("per-task-throttle", *sorted(THROTTLE_SERIES), "unthrottle-offline-only", "zero-runtime-at-write")
 LEGACY = ("expire-local-slices", "slack-timer-pushed-back", "lifo-throttle-list")
 PHASES = ("interleave-timers", "staggered", "golden")
 NAMES = ("x", "y")
@@ -74,6 +78,17 @@ def kernels(draw, releases=RELEASES):
 
 
 @st.composite
+def new_kernels(draw, releases=NEW_RELEASES):
+    """Kernels with per-task throttling: in most cases as released, else with a random set of its patches."""
+    kernel = draw(kernels(releases))
+    if draw(st.integers(0, 2)) == 0:
+        wanted = {name for name in THROTTLE_PATCHES if draw(st.booleans())}
+        chosen = {name for name in wanted if PATCHES[name].needs <= wanted}
+        kernel = dataclasses.replace(kernel, patches=kernel.patches - set(THROTTLE_PATCHES) | chosen)
+    return kernel.with_(lazy_resched=draw(st.sampled_from((True, True, True, False))))
+
+
+@st.composite
 def costs(draw):
     return Costs(
         context_switch_ns=draw(st.sampled_from((0, 1_500))),
@@ -92,6 +107,14 @@ def groups(draw):
         parent = draw(st.sampled_from([*reversed(paths), ""]))
         paths.append(f"{parent}/{name}")
     return tuple(draw(group(path)) for path in paths)
+
+
+@st.composite
+def nested_groups(draw):
+    """A chain of two to four limited groups, with a sibling at one level."""
+    paths = ["/a", "/a/b", "/a/b/c", "/a/b/c/d"][: draw(st.integers(2, 4))]
+    paths.append(draw(st.sampled_from(["", *paths[:-1]])) + "/s")
+    return tuple(Group(path, 100, *draw(limits()), phase_us=draw(st.sampled_from((None, 0)))) for path in paths)
 
 
 @st.composite
@@ -219,6 +242,62 @@ def happenings(draw, drawn_groups, drawn_tasks, nr_cpus):
             cpus = draw(st.sets(st.integers(0, nr_cpus - 1), min_size=1).map(sorted))
             events.append(SetAffinity(at_ns, draw(st.sampled_from(drawn_tasks)).name, tuple(cpus)))
     return tuple(events)
+
+
+@st.composite
+def new_happenings(draw, drawn_groups, drawn_tasks, nr_cpus):
+    """Up to four events: writes of cpu.max or an affinity, moves between groups, CPUs that leave or come back."""
+    events, online = [], set(range(nr_cpus))
+    times = draw(st.lists(st.integers(0, 60), max_size=4).map(sorted))
+    for k, ms in enumerate(times):
+        # an odd ns keeps it apart from ticks, a round one does not
+        at_ns = ms * MS + draw(st.sampled_from((0, k + 1)))
+        kind = draw(st.sampled_from(("write", "affinity", "group", "group", "cpu")))
+        task = draw(st.sampled_from(drawn_tasks)).name
+        if kind == "write":
+            quota, period, burst = draw(limits())
+            path = draw(st.sampled_from(drawn_groups)).path
+            events.append(SetCpuMax(at_ns, path, draw(st.sampled_from((quota, quota, None))), period, burst))
+        elif kind == "affinity":
+            cpus = draw(st.sets(st.integers(0, nr_cpus - 1), min_size=1).map(sorted))
+            events.append(SetAffinity(at_ns, task, tuple(cpus)))
+        elif kind == "group":
+            events.append(SetGroup(at_ns, task, draw(st.sampled_from(("/", *(g.path for g in drawn_groups))))))
+        else:
+            cpu = draw(st.integers(0, nr_cpus - 1))
+            if online != {cpu}:
+                events.append(SetCpuOnline(at_ns, cpu, cpu not in online))
+                online ^= {cpu}
+    # of one time they happen in the order given, which is the order in which the CPUs were counted
+    return tuple(sorted(events, key=lambda event: event.at_ns))
+
+
+@st.composite
+def with_kernel_section(draw, task):
+    """The same task, in some cases with a long system call in its loop, or as a kernel thread."""
+    if draw(st.booleans()):
+        (loop,) = task.program
+        section = steps.kernel(draw(times(WORK_NS)))
+        task = dataclasses.replace(task, program=(steps.repeat(loop.times, section, *loop.steps),))
+    return dataclasses.replace(task, kernel_thread=draw(st.integers(0, 5)) == 0)
+
+
+@st.composite
+def new_scenarios(draw, releases=NEW_RELEASES):
+    """A whole scenario for the rows with per-task throttling, with all kinds of tasks and events."""
+    machine = draw(machines())
+    kernel = draw(new_kernels(releases))
+    drawn_groups = draw(st.one_of(groups(), nested_groups()))
+    # deep groups more often: they tell more
+    paths = [g.path for g in drawn_groups for _ in range(g.path.count("/"))]
+    nr_tasks = draw(st.sampled_from((1, 2, 3, 4, 5, 6)))
+    drawn = [draw(tasks(k, machine.nr_cpus, paths, kernel.custom_slice)) for k in range(nr_tasks)]
+    drawn = [draw(with_kernel_section(task)) for task in drawn]
+    drawn = without_lone_signals(drawn)
+    events = draw(new_happenings(drawn_groups, drawn, machine.nr_cpus))
+    workload = Workload(drawn_groups, tuple(drawn), events)
+    duration = draw(st.sampled_from((50 * MS, 100 * MS, 200 * MS)))
+    return Scenario(machine, kernel, workload, duration, draw(st.integers(0, 3)))
 
 
 @st.composite
