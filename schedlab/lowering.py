@@ -338,6 +338,7 @@ def _limit_at_start(state, g, group):
     rq["runtime_enabled"][rq["tg"] == g] = 1
     if state["sys_per_task"][0] and not state["sys_zero_at_write"][0]:
         rq["runtime_remaining"][rq["tg"] == g] = 1
+        rq["expires_seq"][rq["tg"] == g] = 1
         tg["created"][g] = int(state["sys_nr_cpus"][0])
 
 

@@ -33,18 +33,21 @@ def set_task_cpu(s, task, cpu):
 def select_cpu_fork(s, task):
     """cf. find_idlest_cpu(): an idle CPU of the core with the fewest in use, else the CPU with the fewest tasks.
 
-    When all CPUs of its affinity are offline it may go anywhere (cf. select_fallback_rq()).
+    When all CPUs of its affinity are offline it loses it, for good (cf. select_fallback_rq()).
     """
-    best = _idlest(s, task, False)
-    return best if best >= 0 else _idlest(s, task, True)
+    best = _idlest(s, task)
+    if best < 0:
+        s.task_mask[task] = ANY_CPU
+        best = _idlest(s, task)
+    return best
 
 
 @internal
-def _idlest(s, task, anywhere):
+def _idlest(s, task):
     best = -1
     best_rank = 0
     for cpu in range(s.sys_nr_cpus[0]):
-        if not (allowed(s, task, cpu) or (anywhere and s.cpu_active[cpu] != 0)):
+        if not allowed(s, task, cpu):
             continue
         if s.flag_idle[cpu] != 0:
             rank = s.core_not_idle[s.cpu_core[cpu]]

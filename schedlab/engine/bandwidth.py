@@ -210,5 +210,6 @@ def tg_set_cfs_bandwidth(s, g, quota, period, burst):
         s.rq_runtime_enabled[q] = 1 if quota != NO_QUOTA else 0
         s.tg_created[g] += fresh - s.rq_runtime_remaining[q]
         s.rq_runtime_remaining[q] = fresh
+        s.rq_expires_seq[q] = s.tg_refill_seq[g]
         if s.rq_throttled[q] != 0:
             unthrottle_cfs_rq(s, q)

@@ -174,7 +174,8 @@ def enqueue_task(s, task, flags):
         else:
             s.cpu_tasks_tail[cpu] = task
         s.cpu_tasks_head[cpu] = task
-        enqueue_hierarchy(s, task, 1, 1, flags, False)
+        runnable = 1 if s.se_delayed[task] == 0 else 0  # a delayed task that changes its group stays delayed
+        enqueue_hierarchy(s, task, 1, runnable, flags, False)
         hrtick_update(s, cpu, True)
     update_idle(s, s.task_cpu[task])
 

@@ -11,7 +11,7 @@ from schedlab.engine.put_set import put_prev_task, set_next_task
 from schedlab.engine.resched import resched_curr
 from schedlab.engine.smt import account_mode, arm_step_end, set_running, sync_work
 from schedlab.engine.state import NEVER
-from schedlab.engine.wakeup import check_preempt_wakeup
+from schedlab.engine.wakeup import EXITED, check_preempt_wakeup
 
 
 @internal
@@ -72,9 +72,12 @@ def leave_usage(s, task, g):
 
 @internal
 def sched_move_task(s, task, g):
-    """cf. sched_move_task(): another group. A blocked task changes it and no more."""
-    if s.se_delayed[task] != 0:
-        dequeue_task(s, task, SLEEP | DELAYED)
+    """cf. sched_move_task(), v6.18: another group. A blocked task changes it and no more; a delayed one stays so.
+
+    Only 7.2 looks then whether a task that waits should preempt.
+    """
+    if s.task_group[task] == g or s.task_state[task] == EXITED:
+        return
     cpu = s.task_cpu[task]
     running = s.cpu_curr[cpu] == task
     queued = s.se_on_rq[task] != 0 or s.task_throttled[task] != 0
@@ -94,5 +97,5 @@ def sched_move_task(s, task, g):
         set_next_task(s, task, False)
         resched_curr(s, cpu)
         arm_step_end(s, cpu)
-    elif queued:
+    elif queued and s.sys_lag_rules_7_2[0] != 0:
         check_preempt_wakeup(s, cpu, task, False)

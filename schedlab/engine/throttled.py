@@ -8,7 +8,7 @@ from __future__ import annotations
 from schedlab._jit import internal
 from schedlab.engine.irqoff import walked
 from schedlab.engine.record import DETECTION_HIST, THROTTLE, WARN, WORK, log_event, observe
-from schedlab.engine.smt import arm_step_end
+from schedlab.engine.smt import arm_step_end, sync_work
 
 UNSET = -1
 #: What a "warn" record says: a group was throttled anew while tasks of it were still in limbo (fact sheet G13).
@@ -89,6 +89,7 @@ def task_throttle_setup_work(s, task):
     log_event(s, WORK, s.task_cpu[task], task, 0)
     cpu = s.task_cpu[task]
     if s.cpu_curr[cpu] == task:
+        sync_work(s, cpu)
         arm_step_end(s, cpu)
 
 
