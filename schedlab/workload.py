@@ -264,7 +264,7 @@ class Workload:
 
         Under ``cgroup="v1"`` a child's ratio must not be above its parent's: the kernel compares
         ``(quota_us << 20) // period_us``, at the start and again at each write of cpu.max. (A run whose periods are
-        scaled up can refuse a later write that this accepts.) Slices of a task's own need 6.12, SetGroup 6.6.
+        scaled up can refuse a later write that this accepts.) Slices of a task's own need 6.12.
         """
         if kernel.policy == "cfs" and any(isinstance(event, SetGroup) for event in self.events):
             raise _check.wrong("events", "SetGroup", f"kernel {kernel.asked}: modelled for EEVDF alone (6.6 and later)")
@@ -272,10 +272,6 @@ class Workload:
             if task.slice_us is not None and not kernel.custom_slice:
                 rule = f"task {task.name}: kernel {kernel.asked} has no slices of a task's own (6.12 has)"
                 raise _check.wrong("slice_us", task.slice_us, rule)
-        for event in self.events:
-            if isinstance(event, SetGroup) and kernel.policy == "cfs":
-                rule = f"kernel {kernel.asked}: moves between groups are modelled for EEVDF only (6.6 and later)"
-                raise _check.wrong("SetGroup", event.task, rule)
         if kernel.cgroup == "v1":
             for at_ns, limits in self._limits():
                 self._check_v1(at_ns, limits)

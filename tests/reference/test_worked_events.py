@@ -75,7 +75,7 @@ def test_move__a_delayed_task_stays_delayed(release):
 
 
 def test_move__cfs_is_refused():
-    with pytest.raises(ValueError, match="moves between groups are modelled for EEVDF"):
+    with pytest.raises(ValueError, match="modelled for EEVDF"):
         simulate_events("6.1", [Task("hog", FOREVER)], [SetGroup("5ms", "hog", "/g")], 50, LIMITED)
 
 
