@@ -13,8 +13,7 @@ from .engine import program, record, rng
 from .engine.events import MAX_TIME, SOURCE_BITS, SOURCE_MASK, levels
 from .engine.loop import CTRL_AFFINITY, CTRL_CPU_MAX, CTRL_GROUP, CTRL_OFFLINE, CTRL_ONLINE
 from .engine.runtime import NO_QUOTA
-from .engine.state import MAX_LOOPS, MAX_POSTS, MAX_TIMERS, NEVER, State
-from .engine.wakeup import NEW
+from .engine.state import MAX_LOOPS, MAX_POSTS, MAX_TIMERS, NEVER, NEW, State
 from .events import SetAffinity, SetCpuMax, SetGroup
 from .lowering_channels import channel_lengths, fill_channels
 from .phases import group_phases
@@ -171,7 +170,7 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
     programs = _Programs(workload, masks)
     entries = [programs.entry(task.program) for task in tasks]
     task_masks = [masks(task.cpus) for task in tasks]
-    controls = _controls(workload, masks)
+    controls = _controls(workload, masks, kernel, nr_cpus)
     offsets, nr_keys = levels(nr_sources)
     nr_pairs, nr_hists = nr_groups * nr_cpus, 2 * max(1, len(workload.labels)) + 2
     nr_syncs = max(1, programs.first_of_channels + 2 * len(workload.channels))
@@ -239,10 +238,9 @@ def _fill_kernel(sys, kernel, nr_cpus):
     for switch, patch in _PATCH_SWITCHES.items():
         sys[switch] = kernel.has(patch)
     sys["tick_ns"] = kernel.tick_ns
-    sys["base_slice"] = kernel.base_slice_ns * factor
-    sys["latency"] = kernel.latency_ns * factor
-    sys["min_granularity"] = kernel.min_granularity_ns * factor
-    sys["wakeup_granularity"] = kernel.wakeup_granularity_ns * factor
+    for tunable in ("base_slice", "latency", "min_granularity", "wakeup_granularity"):
+        sys[f"norm_{tunable}"] = getattr(kernel, f"{tunable}_ns")
+        sys[tunable] = getattr(kernel, f"{tunable}_ns") * factor
     sys["bw_slice"] = kernel.cfs_bandwidth_slice_us * NS_PER_US
     sys["switch_ns"] = kernel.costs.context_switch_ns
     sys["ipi_ns"] = kernel.costs.ipi_ns
@@ -366,12 +364,12 @@ def _fill_tasks(state, workload, seed, entries, task_masks):
     tasks["end"][len(workload.tasks) :] = -1
 
 
-def _controls(workload, masks):
+def _controls(workload, masks, kernel, nr_cpus):
     """Scenario events as rows (at, code, target, p1, p2, p3), in time, those of one time in the order given."""
     number = {path: g for g, path in enumerate(workload.group_paths)}
     task_number = {task.name: t for t, task in enumerate(workload.tasks)}
     limits = {group.path: (group.period_us, group.burst_us) for group in workload.groups}
-    rows = []
+    rows, online = [], nr_cpus
     for event in sorted(workload.events, key=lambda event: event.at_ns):
         if isinstance(event, SetCpuMax):
             period_us, burst_us = limits[event.group]
@@ -385,8 +383,10 @@ def _controls(workload, masks):
             rows.append((event.at_ns, CTRL_AFFINITY, task_number[event.task], masks(event.cpus), 0, 0))
         elif isinstance(event, SetGroup):
             rows.append((event.at_ns, CTRL_GROUP, task_number[event.task], number[event.group], 0, 0))
-        else:
-            rows.append((event.at_ns, CTRL_ONLINE if event.online else CTRL_OFFLINE, event.cpu, 0, 0, 0))
+        else:  # the CPU that leaves or arrives counts
+            factor = kernel.scaling_factor(online + event.online)
+            online += 1 if event.online else -1
+            rows.append((event.at_ns, CTRL_ONLINE if event.online else CTRL_OFFLINE, event.cpu, factor, 0, 0))
     return rows
 
 

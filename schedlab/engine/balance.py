@@ -23,6 +23,26 @@ def allowed(s, task, cpu):
 
 
 @internal
+def first_active(s):
+    """The lowest CPU that is online."""
+    cpu = 0
+    while s.cpu_active[cpu] == 0:
+        cpu += 1
+    return cpu
+
+
+@internal
+def mask_is_active(s, mask):
+    """Whether an affinity holds a CPU that is online: one that does not is refused."""
+    if mask == ANY_CPU:
+        return True
+    for cpu in range(s.sys_nr_cpus[0]):
+        if s.cpu_active[cpu] != 0 and (s.word_bits[mask * s.sys_mask_words[0] + (cpu >> 5)] >> (cpu & 31)) & 1 == 1:
+            return True
+    return False
+
+
+@internal
 def set_task_cpu(s, task, cpu):
     """cf. set_task_cpu(): the task belongs to its group's cfs_rq there."""
     s.task_cpu[task] = cpu
@@ -105,8 +125,8 @@ def can_migrate_task(s, task, src, dst):
 def move_task(s, task, dst):
     """cf. detach_task() and attach_task(): move a queued task."""
     src = s.task_cpu[task]
-    dequeue_task(s, task, 0)
     log_event(s, MIGRATE, dst, task, src)
+    dequeue_task(s, task, 0)
     s.task_nr_migrations[task] += 1
     set_task_cpu(s, task, dst)
     enqueue_task(s, task, 0)

@@ -16,11 +16,10 @@ from schedlab.engine.put_set import put_prev_set_next, put_prev_task, set_next_t
 from schedlab.engine.record import BLOCK, EXIT, SCHEDULE, SWITCH, WAKEUP_HIST, log_event, observe
 from schedlab.engine.resched import clear_need_resched, resched_curr
 from schedlab.engine.smt import account_mode, arm_step_end, set_running, sync_work, update_idle
-from schedlab.engine.state import NEVER
+from schedlab.engine.state import BLOCKED, EXITED, NEVER
 from schedlab.engine.throttle import check_cfs_rq_runtime
 from schedlab.engine.throttled import task_throttle_setup_work
 from schedlab.engine.tick import start_tick, stop_tick
-from schedlab.engine.wakeup import BLOCKED, EXITED
 
 
 @internal

@@ -6,6 +6,7 @@ What the rebuild of the domains costs is the room schedlab/hotplug.
 from __future__ import annotations
 
 from schedlab._jit import internal
+from schedlab.engine.balance import first_active
 from schedlab.engine.move import move_off
 from schedlab.engine.record import ONLINE, log_event
 from schedlab.engine.runtime import NO_QUOTA
@@ -44,23 +45,51 @@ def update_runtime_enabled(s, cpu):
 
 
 @internal
-def rebuild_sched_domains(s):
-    """The rebuild takes every CPU off its root domain and puts it back; before 6.14 that unthrottled it."""
+def update_sysctl(s, factor):
+    """cf. update_sysctl(): slices and granularities follow the number of CPUs."""
+    s.sys_base_slice[0] = s.sys_norm_base_slice[0] * factor
+    s.sys_latency[0] = s.sys_norm_latency[0] * factor
+    s.sys_min_granularity[0] = s.sys_norm_min_granularity[0] * factor
+    s.sys_wakeup_granularity[0] = s.sys_norm_wakeup_granularity[0] * factor
+
+
+@internal
+def rebuild_sched_domains(s, changed):
+    """The rebuild takes the other CPUs off their root domain and puts them back; before 6.14 that unthrottled them."""
     if s.sys_offline_only[0] != 0:
         return
     for cpu in range(s.sys_nr_cpus[0]):
-        if s.cpu_active[cpu] != 0:
+        if cpu != changed and s.cpu_active[cpu] != 0:
             unthrottle_offline_cfs_rqs(s, cpu)
             update_runtime_enabled(s, cpu)
 
 
 @internal
-def sched_cpu_deactivate(s, cpu):
-    """cf. sched_cpu_deactivate() and balance_push(): the CPU goes offline, its tasks go elsewhere."""
+def hrtimers_cpu_dying(s, cpu):
+    """cf. hrtimers_cpu_dying(): the groups' timers go on on another CPU."""
+    other = first_active(s)
+    for g in range(s.sys_nr_groups[0]):
+        if s.tg_timer_cpu[g] == cpu:
+            s.tg_timer_cpu[g] = other
+        if s.tg_slack_cpu[g] == cpu:
+            s.tg_slack_cpu[g] = other
+
+
+@internal
+def sched_cpu_deactivate(s, cpu, factor):
+    """cf. sched_cpu_deactivate() and balance_push(): the CPU goes offline, its tasks go elsewhere at once."""
     log_event(s, ONLINE, cpu, 0, 0)
-    rebuild_sched_domains(s)
+    update_sysctl(s, factor)
     s.cpu_active[cpu] = 0
     unthrottle_offline_cfs_rqs(s, cpu)
+    rebuild_sched_domains(s, cpu)
+    hrtimers_cpu_dying(s, cpu)
+    task = s.cpu_tasks_tail[cpu]
+    while task >= 0:  # those that blocked leave the queue
+        before = s.task_link_prev[task]
+        if s.se_delayed[task] != 0:
+            move_off(s, task)
+        task = before
     task = s.cpu_curr[cpu]
     if task >= 0:
         move_off(s, task)
@@ -73,9 +102,10 @@ def sched_cpu_deactivate(s, cpu):
 
 
 @internal
-def sched_cpu_activate(s, cpu):
+def sched_cpu_activate(s, cpu, factor):
     """cf. sched_cpu_activate(): the CPU is back."""
     log_event(s, ONLINE, cpu, 1, 0)
-    rebuild_sched_domains(s)
+    update_sysctl(s, factor)
     s.cpu_active[cpu] = 1
+    rebuild_sched_domains(s, cpu)
     update_runtime_enabled(s, cpu)

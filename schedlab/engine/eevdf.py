@@ -7,7 +7,7 @@ is added where it counts.
 from __future__ import annotations
 
 from schedlab._jit import internal
-from schedlab.engine.resched import resched_curr, resched_curr_lazy
+from schedlab.engine.resched import resched_curr_lazy
 from schedlab.engine.tree import tree_erase, tree_first, tree_insert
 
 NICE_0 = 1024
@@ -110,7 +110,7 @@ def resched_if_expired(s, q, curr, expired):
             return
         if entity_eligible(s, q, curr):
             return
-    resched_curr(s, s.rq_cpu[q])
+    resched_curr_lazy(s, s.rq_cpu[q])
     if s.rq_next[q] == curr:
         clear_next(s, curr)
 

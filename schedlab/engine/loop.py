@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from schedlab._jit import entry, internal
+from schedlab.engine.balance import first_active
 from schedlab.engine.bandwidth import do_sched_cfs_slack_timer, sched_cfs_period_timer, tg_set_cfs_bandwidth
 from schedlab.engine.core import run_program, schedule
 from schedlab.engine.cpu_hotplug import sched_cpu_activate, sched_cpu_deactivate
@@ -11,11 +12,11 @@ from schedlab.engine.irqoff import close_section
 from schedlab.engine.move import sched_move_task, set_cpus_allowed
 from schedlab.engine.resched import next_resched, resched_interrupt
 from schedlab.engine.smt import account_mode, arm_step_end, sync_work
-from schedlab.engine.state import NEVER, as_state
+from schedlab.engine.state import NEVER, NEW, as_state
 from schedlab.engine.task_work import exit_to_user_mode, in_user_step, interrupt_exit
 from schedlab.engine.tick import hrtick, scheduler_tick
 from schedlab.engine.unthrottle import cfsb_csd_unthrottle
-from schedlab.engine.wakeup import NEW, try_to_wake_up, wake_up_new_task
+from schedlab.engine.wakeup import try_to_wake_up, wake_up_new_task
 
 #: What `run_until` returns: the time is up, the event budget is used up, the log wants draining, an error, all exited.
 DONE, MORE, LOG_FULL, ERROR, ALL_EXITED = range(5)
@@ -45,7 +46,8 @@ def task_timer(s, task):
     if s.task_state[task] == NEW:
         wake_up_new_task(s, task)
     else:
-        s.sys_this_cpu[0] = s.task_cpu[task]
+        cpu = s.task_cpu[task]
+        s.sys_this_cpu[0] = cpu if s.cpu_active[cpu] != 0 else first_active(s)
         try_to_wake_up(s, task)
 
 
@@ -64,9 +66,9 @@ def scenario_event(s):
     elif s.ctrl_code[k] == CTRL_GROUP:
         sched_move_task(s, target, s.ctrl_p1[k])
     elif s.ctrl_code[k] == CTRL_OFFLINE:
-        sched_cpu_deactivate(s, target)
+        sched_cpu_deactivate(s, target, s.ctrl_p1[k])
     else:
-        sched_cpu_activate(s, target)
+        sched_cpu_activate(s, target, s.ctrl_p1[k])
 
 
 @internal

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from schedlab._jit import internal
-from schedlab.engine.balance import allowed, move_task, select_cpu_fork
+from schedlab.engine.balance import allowed, mask_is_active, move_task, select_cpu_fork
 from schedlab.engine.entity import DELAYED, SLEEP
 from schedlab.engine.events import set_timer
 from schedlab.engine.group import dequeue_task, enqueue_task
 from schedlab.engine.put_set import put_prev_task, set_next_task
 from schedlab.engine.resched import resched_curr
 from schedlab.engine.smt import account_mode, arm_step_end, set_running, sync_work
-from schedlab.engine.state import NEVER
-from schedlab.engine.wakeup import EXITED, check_preempt_wakeup
+from schedlab.engine.state import EXITED, NEVER
+from schedlab.engine.wakeup import check_preempt_wakeup
 
 
 @internal
@@ -43,13 +43,14 @@ def move_off(s, task):
         move_running(s, cpu, task)
     else:
         move_task(s, task, select_cpu_fork(s, task))
-        if s.task_throttled[task] == 0:
-            check_preempt_wakeup(s, s.task_cpu[task], task, False)
+        check_preempt_wakeup(s, s.task_cpu[task], task, False)
 
 
 @internal
 def set_cpus_allowed(s, task, mask):
-    """cf. set_cpus_allowed_ptr(): another affinity, from outside the task."""
+    """cf. set_cpus_allowed_ptr(): another affinity, from outside the task; refused when none of its CPUs is online."""
+    if not mask_is_active(s, mask):
+        return
     s.task_mask[task] = mask
     queued = s.se_on_rq[task] != 0 or s.task_throttled[task] != 0
     if queued and not allowed(s, task, s.task_cpu[task]):

@@ -6,7 +6,7 @@ Steps without a duration run at once, one after the other, until one takes time,
 from __future__ import annotations
 
 from schedlab._jit import internal
-from schedlab.engine.balance import allowed
+from schedlab.engine.balance import allowed, mask_is_active
 from schedlab.engine.channel import SECTION, SLEEPS, transfer
 from schedlab.engine.events import set_timer
 from schedlab.engine.record import SAMPLE, SAMPLE_HIST, log_event, observe
@@ -187,8 +187,9 @@ def advance(s, cpu, task):
             s.task_pc[task] += 1
             return YIELDS
         elif code == OP_AFFINITY:
-            s.task_mask[task] = x
             s.task_pc[task] += 1
+            if mask_is_active(s, x):
+                s.task_mask[task] = x
             if not allowed(s, task, cpu):
                 return MOVES
         elif code == OP_MARK:

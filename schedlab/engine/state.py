@@ -33,6 +33,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "vprot", "lag_rules_7_2", "lazy_resched", "per_task", "at_account", "update_first", "limbo_local", "local_csd",
         "offline_only", "zero_at_write",
         "tick_ns", "base_slice", "latency", "min_granularity", "wakeup_granularity", "bw_slice",
+        "norm_base_slice", "norm_latency", "norm_min_granularity", "norm_wakeup_granularity",
         "switch_ns", "ipi_ns", "tick_cost_ns", "period_cost_ns", "wake_late_ns", "late_ns", "late_below",
         "distribute_ns", "walk_ns", "enqueue_ns", "irqoff_cpu", "irqoff_ns",
         "src_slack", "src_csd", "src_ipi", "src_hrtick", "src_tick", "src_cpu", "src_task", "src_ctrl", "nr_levels",
@@ -107,6 +108,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 _UNSIGNED = {"stream_rng", "stream_rng_sleep"}
+#: task_state
+RUNNABLE, BLOCKED, NEW, EXITED = 0, 1, 2, 3
 MAX_LOOPS = 8
 MAX_POSTS = 16
 MAX_TIMERS = 4

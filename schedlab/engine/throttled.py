@@ -9,6 +9,7 @@ from schedlab._jit import internal
 from schedlab.engine.irqoff import walked
 from schedlab.engine.record import DETECTION_HIST, THROTTLE, WARN, WORK, log_event, observe
 from schedlab.engine.smt import arm_step_end, sync_work
+from schedlab.engine.state import EXITED
 
 UNSET = -1
 #: What a "warn" record says: a group was throttled anew while tasks of it were still in limbo (fact sheet G13).
@@ -83,7 +84,7 @@ def count_throttle(s, g, q):
 @internal
 def task_throttle_setup_work(s, task):
     """cf. task_throttle_setup_work(): the task is to leave at its return to user space."""
-    if s.task_work_pending[task] != 0 or s.task_kernel_thread[task] != 0:
+    if s.task_work_pending[task] != 0 or s.task_kernel_thread[task] != 0 or s.task_state[task] == EXITED:
         return
     s.task_work_pending[task] = 1
     log_event(s, WORK, s.task_cpu[task], task, 0)

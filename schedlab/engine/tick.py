@@ -36,10 +36,10 @@ def task_tick(s, cpu, queued):
         update_curr(s, q)
         update_cfs_group(s, e)
         if queued:
-            if s.sys_vprot[0] != 0 and s.sys_lag_rules_7_2[0] == 0:
-                resched_curr_lazy(s, cpu)
-            else:
+            if s.sys_lag_rules_7_2[0] != 0 or s.sys_eevdf[0] == 0:
                 resched_curr(s, cpu)
+            else:
+                resched_curr_lazy(s, cpu)
         elif s.sys_eevdf[0] == 0 and s.rq_nr[q] > 1 and not is_armed(s, s.sys_src_hrtick[0] + cpu):
             check_preempt_tick(s, q, e)
         e = parent_entity(s, e)

@@ -96,9 +96,10 @@ def unthrottle_cfs_rq(s, q):
     else:
         tg_unthrottle_up(s, g, cpu)
         log_event(s, UNTHROTTLE, cpu, g, 0)
-        if s.rq_load[q] != 0:
-            requeued(s, s.tg_depth[g])
-            enqueue_hierarchy(s, s.sys_nr_tasks[0] + q, s.rq_h_nr[q], s.rq_h_nr_runnable[q], WAKEUP, True)
+        if s.rq_load[q] == 0:
+            return
+        requeued(s, s.tg_depth[g])
+        enqueue_hierarchy(s, s.sys_nr_tasks[0] + q, s.rq_h_nr[q], s.rq_h_nr_runnable[q], WAKEUP, True)
     update_idle(s, cpu)
     if s.cpu_curr[cpu] < 0 and s.rq_nr[cpu] > 0:
         resched_curr(s, cpu)

@@ -15,9 +15,7 @@ from schedlab.engine.entity import DELAYED, INITIAL, WAKEUP, parent_entity, upda
 from schedlab.engine.group import enqueue_task, pick_next_entity
 from schedlab.engine.record import START, WAKE, log_event
 from schedlab.engine.resched import resched_curr, resched_curr_lazy
-
-#: task_state
-RUNNABLE, BLOCKED, NEW, EXITED = 0, 1, 2, 3
+from schedlab.engine.state import RUNNABLE
 
 
 @internal
