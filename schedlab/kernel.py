@@ -89,6 +89,8 @@ class Kernel:
         Chance that a period timer fires late, and by how many us.
     wake_late_us : float
         By how many us every sleep timer fires late (timer slack).
+    rcu_expedited : bool
+        Grace periods that hotplug waits for are expedited (/sys/kernel/rcu_expedited).
     cgroup : {"v2", "v1"}
         v1 refuses a child whose share of CPU is above its parent's.
     costs : Costs
@@ -124,6 +126,7 @@ class Kernel:
     timer_late_probability: float = 0.0
     timer_late_us: float = 0.0
     wake_late_us: float = 0.0
+    rcu_expedited: bool = False
     cgroup: Literal["v2", "v1"] = "v2"
     costs: Costs = Costs()
 
@@ -342,6 +345,7 @@ _SWITCHES = (
     "pipe_wake_on_free",
     "hrtick",
     "skew_tick",
+    "rcu_expedited",
 )
 _THROTTLES = {
     "queue": "the whole queue, at the pick",
@@ -362,6 +366,7 @@ _SHOWN = (
     "timer_late_probability",
     "timer_late_us",
     "wake_late_us",
+    "rcu_expedited",
     "costs",
 )
 
