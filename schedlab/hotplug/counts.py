@@ -1,7 +1,7 @@
 """Compiled: builds the sched domains of a cpu_map and counts what the kernel's loops do for it.
 
-Domains of CPUs with the same span and the same groups cost the same, so a domain that is not NUMA is built once and
-counted for each of its CPUs; NUMA domains, whose groups depend on the CPU, are built one by one.
+Domains of CPUs with the same span and the same groups cost the same, so such a domain is built once and counted for
+each of its CPUs. NUMA domains whose children overlap, so that the groups depend on the CPU, are built one by one.
 """
 
 import numpy as np
@@ -48,26 +48,65 @@ def _plain_level(level, class_of, first, last, cpus, cpu_map, size, cores, built
     """Count build_sched_groups() and init_sched_groups_capacity() of a level whose spans do not overlap."""
     seen = np.full(class_of.shape[1], -1, np.int64)
     for klass in range(first.shape[1]):
-        groups, group_cores = 0, 0
-        is_built = False
+        groups, group_cores, domains = 0, 0, 0
         for k in range(first[level, klass], last[level, klass]):
             cpu = cpus[k]
             if not cpu_map[cpu] or built[cpu] <= level:
                 continue
-            is_built = True
+            domains += 1
             child = class_of[level - 1, cpu] if level else cpu
             if seen[child] != klass:
                 seen[child] = klass
                 groups += 1
                 group_cores += cores[level - 1, child] if level else 1
-        if is_built:
-            span = size[level, klass]
-            counts[_SCAN] += span * span
-            counts[_GET_GROUP] += groups * span
-            counts[_GROUPS] += groups * span
-            counts[_CORES] += group_cores * span
-            counts[_DISTINCT] += groups
-            counts[_DISTINCT_CORES] += group_cores
+        counts[_SCAN] += domains * size[level, klass]
+        counts[_GET_GROUP] += domains * groups
+        counts[_GROUPS] += domains * groups
+        counts[_CORES] += domains * group_cores
+        counts[_DISTINCT] += groups
+        counts[_DISTINCT_CORES] += group_cores
+
+
+@internal
+def _note_distinct(level, place, group, size, cores, seen, counts):
+    """Count a NUMA group unless it was met at this level before."""
+    if seen[place, group] != level:
+        seen[place, group] = level
+        counts[_DISTINCT] += 1
+        counts[_DISTINCT_CORES] += cores[place, group]
+        counts[_DISTINCT_BALANCE] += size[place, group]
+
+
+@internal
+def _class_of_equal_domains(level, klass, class_of, first, last, cpus, cpu_map, size, cores, built, met, seen, counts):
+    """Count the NUMA domains of CPUs with the same span at once, where the children of that span do not overlap.
+
+    Returns whether they do not: then the groups are the children, wherever the loop begins.
+    """
+    groups, group_cores, covered, members, domains = 0, 0, 0, 0, 0
+    for k in range(first[level, klass], last[level, klass]):
+        cpu = cpus[k]
+        if not cpu_map[cpu]:
+            continue
+        members += built[cpu] > level
+        domains += class_of[level, cpu] == klass and built[cpu] > level
+        child = class_of[level - 1, cpu]
+        if met[child] != klass:
+            met[child] = klass
+            groups += 1
+            group_cores += cores[level - 1, child]
+            covered += size[level - 1, child]
+    span = size[level, klass]
+    if not domains or covered != span or members != span:
+        return domains == 0
+    counts[_SCAN] += domains * span
+    counts[_BALANCE] += domains * span
+    counts[_GROUPS] += domains * groups
+    counts[_CORES] += domains * group_cores
+    for k in range(first[level, klass], last[level, klass]):
+        if cpu_map[cpus[k]]:
+            _note_distinct(level, level - 1, class_of[level - 1, cpus[k]], size, cores, seen, counts)
+    return True
 
 
 @internal
@@ -121,11 +160,7 @@ def _overlap_domain(
                 counts[_BALANCE] += 1
         counts[_GROUPS] += 1
         counts[_CORES] += cores[place, group]
-        if seen[place, group] != level:
-            seen[place, group] = level
-            counts[_DISTINCT] += 1
-            counts[_DISTINCT_CORES] += cores[place, group]
-            counts[_DISTINCT_BALANCE] += size[place, group]
+        _note_distinct(level, place, group, size, cores, seen, counts)
 
 
 @entry
@@ -162,22 +197,29 @@ def count_build(overlap, class_of, first, last, cpus, core_of, cpu_map, counts):
         if not overlap[level]:
             _plain_level(level, class_of, first, last, cpus, cpu_map, size, cores, built, counts)
             continue
-        for cpu in range(nr_cpus):
-            if cpu_map[cpu] and built[cpu] > level:
-                _overlap_domain(
-                    cpu,
-                    level,
-                    class_of,
-                    first,
-                    last,
-                    cpus,
-                    cpu_map,
-                    size,
-                    cores,
-                    built,
-                    marks,
-                    inside,
-                    covered,
-                    seen,
-                    counts,
-                )
+        met = np.full(nr_cpus, -1, np.int64)
+        for klass in range(first.shape[1]):
+            if _class_of_equal_domains(
+                level, klass, class_of, first, last, cpus, cpu_map, size, cores, built, met, seen, counts
+            ):
+                continue
+            for k in range(first[level, klass], last[level, klass]):
+                cpu = cpus[k]
+                if class_of[level, cpu] == klass and cpu_map[cpu] and built[cpu] > level:
+                    _overlap_domain(
+                        cpu,
+                        level,
+                        class_of,
+                        first,
+                        last,
+                        cpus,
+                        cpu_map,
+                        size,
+                        cores,
+                        built,
+                        marks,
+                        inside,
+                        covered,
+                        seen,
+                        counts,
+                    )

@@ -331,8 +331,10 @@ def with_nodes(machine: Machine, nodes_a_package: int, distances: tuple = (10, 1
         size = len(own) // nodes_a_package
         parts += [tuple(c for core in own[k * size : (k + 1) * size] for c in core) for k in range(nodes_a_package)]
     package_of = [node // nodes_a_package for node in range(len(parts))]
-    near = [[distances[0 if i == j else 1 + (package_of[i] != package_of[j])] for j in range(len(parts))]
-            for i in range(len(parts))]
+    near = [
+        [distances[0 if i == j else 1 + (package_of[i] != package_of[j])] for j in range(len(parts))]
+        for i in range(len(parts))
+    ]
     zones = machine.memory_zones_mb and tuple(
         machine.memory_zones_mb[node] if node == 0 else machine.memory_zones_mb[-1] for node in range(len(parts))
     )

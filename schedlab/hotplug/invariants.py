@@ -61,7 +61,9 @@ def _servers(state):
         if total != SERVER_BW * nr_active:
             yield f"invariant 14: total_bw of root domain {rd} is {total}, not that of {nr_active} servers"
         share = MAX_BW - nr_active * (SERVER_BW // nr_active) if nr_active else MAX_BW
-        if (state.extra_bw[span & state.active] != share).any() or (state.extra_bw[span & ~state.active] != MAX_BW).any():
+        if (state.extra_bw[span & state.active] != share).any() or (
+            state.extra_bw[span & ~state.active] != MAX_BW
+        ).any():
             yield f"invariant 14: extra_bw in root domain {rd} is not {share}"
 
 

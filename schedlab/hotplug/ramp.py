@@ -12,6 +12,7 @@ from ..kernel import Kernel
 from ..machine import Machine
 from .costs import CostTable, price
 from .grace import Pace
+from .mechanisms import Mechanisms
 from .operations import Offline, Online
 from .state import State
 from .work import COUNTS, Work
@@ -54,9 +55,7 @@ class Ramp:
         expedited = is_expedited(self.kernel)
         sums: dict[str, dict[str, float]] = {"offline": {}, "online": {}}
         for (kind, _), work in zip(self.operations, self.work, strict=True):
-            parts = price(
-                work, kind, self.nr_groups, table, expedited=expedited, linear=linear, locality=locality
-            )
+            parts = price(work, kind, self.nr_groups, table, expedited=expedited, linear=linear, locality=locality)
             for name, ns in parts.items():
                 sums[kind][name] = sums[kind].get(name, 0.0) + ns
         return sums
@@ -69,8 +68,6 @@ class Ramp:
 
 def is_expedited(kernel: Kernel) -> bool:
     """Return whether a kernel's hotplug waits for expedited grace periods."""
-    from .mechanisms import Mechanisms
-
     return Mechanisms.of(kernel).expedited
 
 

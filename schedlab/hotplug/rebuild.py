@@ -164,14 +164,10 @@ def account_servers(state, work: Work) -> None:
             continue  # 6.12 forgets the servers here
         state.extra_bw[span] = MAX_BW
         state.total_bw[rd] = SERVER_BW * nr_active
-        if mechanisms.dl_linear:
-            # pass 1 adds up what the servers take of each CPU, pass 2 writes it
-            state.extra_bw[members] -= sum(SERVER_BW // nr_active for _ in range(nr_active))
-            work.add("dl_updates", 2 * nr_active)
-        else:
-            for _ in range(nr_active):
-                state.extra_bw[members] -= SERVER_BW // nr_active
-            work.add("dl_updates", nr_active**2)
-            work.add("avoidable_dl", nr_active**2)
+        if nr_active:
+            # each server takes its share of each active CPU: the sum of the truncated shares, not the truncated sum
+            state.extra_bw[members] -= nr_active * (SERVER_BW // nr_active)
         updates = 2 * nr_active if mechanisms.dl_linear else nr_active**2
+        work.add("dl_updates", updates)
+        work.add("avoidable_dl", 0 if mechanisms.dl_linear else updates)
         work.dl_clear_updates = max(work.dl_clear_updates, updates)

@@ -84,8 +84,10 @@ def levels_of(machine: Machine) -> Levels:
     distances = node_distances(machine)
     for reach in sorted(set(distances.flat) - {LOCAL_DISTANCE}):
         near = distances <= reach
-        of_node = [tuple(cpu for cpu in cpus if near[node, node_of[cpu]]) for node in range(machine.nr_nodes)]
-        masks.append(("NUMA", True, np.array(node_of, dtype=np.int32), of_node))
+        rows = [tuple(row) for row in near.tolist()]  # nodes that reach the same nodes have the same mask
+        classes = list(dict.fromkeys(rows))
+        class_of = np.array([classes.index(rows[node]) for node in node_of], dtype=np.int32)
+        masks.append(("NUMA", True, class_of, [tuple(c for c in cpus if row[node_of[c]]) for row in classes]))
     return _as_arrays(masks, machine)
 
 
