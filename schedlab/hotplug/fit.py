@@ -83,6 +83,17 @@ class OperationsFit:
         """Largest error relative to the published number."""
         return max(abs(predicted / published - 1) for *_, published, predicted in self.rows)
 
+    def costs(self, operation: str, **fields) -> CostTable:
+        """Return the fit's costs of one operation as a table, with further fields of CostTable such as fuse_phi."""
+        return CostTable(
+            machine=GUEST,
+            fixed_ns={operation: self.fixed_ms[operation] * _MS},
+            clear_ns=self.clear_ns[operation],
+            resync_ns=self.resync_ns[operation],
+            locality=self.factor,
+            **fields,
+        )
+
 
 #: Parameters of each model beside a fixed cost an operation, and what it supposes.
 MODELS = {
