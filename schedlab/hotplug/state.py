@@ -219,7 +219,7 @@ class State:
     def _update_load(self):
         """Let each online CPU's contributions follow its load again, cf. update_tg_load_avg()."""
         if self.contribution.size:
-            new = np.where(self.online[:, None], self.load, 0)
+            new = np.where(self.online[:, None], self.load, self.contribution)
             self.tg_load += (new - self.contribution).sum(axis=0)
             self.contribution = new
 

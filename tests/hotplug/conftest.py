@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 
-def _snapshot(state, kernel_too=True):
+def _snapshot(state):
     """Return all that a State holds as one text, so that states can be compared."""
     parts = []
     for name, value in sorted(vars(state).items()):
@@ -16,6 +16,6 @@ def _snapshot(state, kernel_too=True):
     return "\n".join(parts)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def snapshot():
     return _snapshot

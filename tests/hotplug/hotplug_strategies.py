@@ -45,8 +45,8 @@ def machines(draw, max_cpus=64, overlapping=True):
 
 @st.composite
 def kernels(draw):
-    """Any sound kernel: one of the series about walks, any of the series for large systems, or a plain 6.12 or 6.1."""
-    release = draw(st.sampled_from(("7.3", "7.3", "7.3", "6.12", "6.1")))
+    """Any sound kernel: one of the series about walks, any of the series for large systems, or a plain 6.12."""
+    release = draw(st.sampled_from(("7.3", "7.3", "6.12")))
     kernel = base_kernel() if release == "7.3" else Kernel.version(release)
     patches = set(draw(st.sampled_from(SERIES))) | set(draw(st.sets(st.sampled_from(LARGE_SYSTEMS))))
     return kernel.with_patch(*patches, *draw(st.sampled_from(((), (FUSE_DYING,)))))
