@@ -39,6 +39,8 @@ class CostTable:
         By patch of the series for large systems: what a unit of the work costs that the patch takes away (see UNITS).
     mean_cpus : float
         Mean number of other CPUs online in the ramp from which `fixed_ns` and the cost of the MTRR rendezvous come.
+    groups_in_fixed : int
+        Groups whose walks `fixed_ns` holds already; `price` adds those of further groups alone.
     grace_ns : float
         A normal grace period. 0 where it is part of `fixed_ns`.
     how : dict of str
@@ -55,6 +57,7 @@ class CostTable:
     attach_ns: float = 0.0
     patch_ns: dict = field(default_factory=dict)
     mean_cpus: float = 0.0
+    groups_in_fixed: int = 0
     grace_ns: float = 0.0
     how: dict = field(default_factory=dict)
 
@@ -137,7 +140,7 @@ def price(
     grown = 1 - share + share * work.other_cpus / table.mean_cpus if table.mean_cpus else 1.0
     parts = {"fixed": table.fixed_ns.get(operation, 0.0) * grown}
     walks = tuple(counts[f"{kind}_walks"] for kind in WALKS)
-    parts["walks"] = walk_ns(table, walks, nr_groups, factor)
+    parts["walks"] = walk_ns(table, walks, max(0, nr_groups - table.groups_in_fixed), factor)
     for patch, count in UNITS.items():
         parts[patch] = counts[count] * table.patch_ns.get(patch, 0.0)
     parts["skip-mtrr-rendezvous"] *= grown

@@ -1,14 +1,12 @@
 """Unit costs from the published numbers: computed here from data/published, never typed in.
 
-`fit_operations` fits the series about group walks (nine medians of a 32-CPU guest), `fit_ladder` the series for large
-systems (seconds of a whole ramp after each patch). Both return how well they do, which is the point: the first has
-seven parameters for nine numbers, the second one for each.
+`fit_operations` fits the series about group walks (nine medians of a 32-CPU guest); `ladder.fit_ladder` the series for
+large systems. Both return how well they do, which is the point: the first has seven parameters for nine numbers, the
+second one for each. `cost_table` makes a table of either.
 """
 
 from __future__ import annotations
 
-import csv
-import dataclasses
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,13 +14,13 @@ from functools import lru_cache
 import numpy as np
 
 from .. import _check, _resources
-from ..kernel import Kernel
 from ..machine import Machine
-from ..patches_hotplug import LARGE_SYSTEMS, REBUILD_OF_7_3, SKIP_OFFLINE_WALKS, SKIP_VALID_RESYNC
-from .costs import OPERATIONS, UNITS, CostTable
+from ..patches_hotplug import SKIP_OFFLINE_WALKS, SKIP_VALID_RESYNC
+from .costs import OPERATIONS, CostTable
+from .ladder import base_ramp, fit_ladder
 from .leastsq import levenberg_marquardt
 from .operations import Offline, Online, Partition
-from .ramp import Ramp, ramp
+from .published_tables import base_kernel, read_published
 from .state import State
 
 #: The guest of the series: 4000 cgroups and the root group; a partition of 4 of 32 CPUs.
@@ -30,19 +28,8 @@ GUEST, GUEST_GROUPS, GUEST_PARTITION = "vm-32cpu", 4001, (28, 29, 30, 31)
 _MS, _S = 1e6, 1e9
 
 
-def base_kernel() -> Kernel:
-    """Return a kernel that rebuilds domains as 7.3 does, on which both series are posted."""
-    return Kernel.version("6.12", hz=1000).with_patch(*REBUILD_OF_7_3)
-
-
 #: The kernels of rebuild_operations.csv by their patches on top.
 SERIES_A = {"base": (), "patch1": (SKIP_OFFLINE_WALKS,), "patch1+2": (SKIP_OFFLINE_WALKS, SKIP_VALID_RESYNC)}
-
-
-def read_published(name: str) -> list[dict[str, str]]:
-    """Return the rows of one table of data/published as texts."""
-    with open(_resources.data_path("published", f"{name}.csv"), encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
 
 
 # ---- nine medians of the guest ---------------------------------------------------------------------------------------
@@ -179,72 +166,6 @@ def _unpacked(model, parameters):
     return units, factors, parameters[nr_units + nr_factors :]
 
 
-# ---- the ladder of the large systems ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class LadderFit:
-    """What each patch took off a machine's ramp, and what a unit of the work that it takes away costs.
-
-    Attributes
-    ----------
-    machine : str
-    removed_s : dict of float
-        By patch, seconds of the whole ramp; 0 for patches that the mail says do not affect the machine.
-    driver : dict of int
-        By patch, how often the work that it takes away is done in the ramp without it.
-    rest_s : dict of float
-        What is left after all patches, by ``"offline"`` and ``"online"``.
-    grace_s : float
-        What normal grace periods cost in place of expedited ones.
-    """
-
-    machine: str
-    removed_s: dict
-    driver: dict
-    rest_s: dict
-    grace_s: float
-
-    @property
-    def unit_ns(self) -> dict[str, float]:
-        """Cost of a unit of each patch's driver in ns."""
-        return {patch: self.removed_s[patch] * _S / self.driver[patch] for patch in LARGE_SYSTEMS}
-
-
-@lru_cache(maxsize=8)
-def base_ramp(machine: str | Machine) -> Ramp:
-    """Return the ramp of the mail on one machine without any of the patches."""
-    machine = Machine.load(machine) if isinstance(machine, str) else machine
-    return ramp(machine, base_kernel().with_(rcu_expedited=True))
-
-
-def fit_ladder(machine: str, done: Ramp | None = None) -> LadderFit:
-    """Take hotplug_ladder.csv apart into what each patch removed; as many parameters as numbers.
-
-    Parameters
-    ----------
-    machine : {"xeon_6985p_c", "epyc_9b45"}
-    done : Ramp, optional
-        The ramp whose work it was, where the topology is to be another than that of data/machines.
-    """
-    rows = {int(r["after_patch"]): r for r in read_published("hotplug_ladder") if r["machine"] == machine}
-    if not rows:
-        known = ", ".join(sorted({r["machine"] for r in read_published("hotplug_ladder")}))
-        raise _check.wrong("machine", machine, f"one of {known}")
-    columns = ("online", "offline", "offline", "online", *["total"] * 4)
-    removed = {}
-    for number, (patch, column) in enumerate(zip(LARGE_SYSTEMS, columns, strict=True), 1):
-        cells = [rows.get(k, {}).get(f"{column}_s") for k in (number - 1, number)]
-        # the mail: patches 1 to 3 do not affect the AMD machine, and no row stands between them
-        removed[patch] = float(cells[0]) - float(cells[1]) if all(cells) else 0.0
-    done = done or base_ramp(machine)
-    driver = {patch: done.total(count) for patch, count in UNITS.items()}
-    rest = {kind: float(rows[8][f"{kind}_s"]) for kind in ("offline", "online")}
-    facts = {r["quantity"]: float(r["value"]) for r in read_published("hotplug_facts") if r["machine"] == machine}
-    grace = facts["total_all_patches_no_rcu_expedited"] - float(rows[8]["total_s"])
-    return LadderFit(machine, removed, driver, rest, grace)
-
-
 # ---- cost tables -----------------------------------------------------------------------------------------------------
 
 
@@ -312,42 +233,21 @@ def _operations_table(machine: str) -> CostTable:
 
 
 def _ladder_table(machine: str) -> CostTable:
-    fit, done = fit_ladder(machine), base_ramp(machine)
+    fit, done = fit_ladder(machine, method="cells"), base_ramp(machine)
     others = [work.other_cpus for work in done.work]
     nr_each = len(others) / 2
-    text = "difference of two steps of hotplug_ladder.csv over the counted work"
+    text = "least squares over all cells of hotplug_ladder.csv, over the counted work"
     return CostTable(
         machine=machine,
         fixed_ns={kind: seconds * _S / nr_each for kind, seconds in fit.rest_s.items()},
         patch_ns=fit.unit_ns,
         mean_cpus=float(np.mean(others)),
+        groups_in_fixed=1,
         grace_ns=fit.grace_s * _S / done.total("grace_periods"),
         how={
-            "fixed_ns": "hotplug_ladder.csv after patch 8; what grows with CPUs in it is not known",
+            "fixed_ns": f"{text}: what is left after patch 8; what grows with CPUs in it is not known",
+            "groups_in_fixed": "assumed: the mail does not say how many groups there were; the root group at least",
             "patch_ns": text,
             "grace_ns": "hotplug_facts.csv without rcu_expedited, over the grace periods of the rcu_sync automaton",
         },
     )
-
-
-def with_nodes(machine: Machine, nodes_a_package: int, distances: tuple = (10, 12, 21)) -> Machine:
-    """Return a machine whose packages are split into nodes (SNC), each with a last-level cache of its own.
-
-    `distances` are those of a node to itself, to others of its package and to those of another package.
-    """
-    parts = []
-    packages = machine.packages or machine.nodes
-    for package in packages:
-        own = [core for core in machine.cores if core[0] in set(package)]
-        size = len(own) // nodes_a_package
-        parts += [tuple(c for core in own[k * size : (k + 1) * size] for c in core) for k in range(nodes_a_package)]
-    package_of = [node // nodes_a_package for node in range(len(parts))]
-    near = [
-        [distances[0 if i == j else 1 + (package_of[i] != package_of[j])] for j in range(len(parts))]
-        for i in range(len(parts))
-    ]
-    zones = machine.memory_zones_mb and tuple(
-        machine.memory_zones_mb[node] if node == 0 else machine.memory_zones_mb[-1] for node in range(len(parts))
-    )
-    fields = dict(nodes=tuple(parts), llcs=tuple(parts), packages=packages, node_distances=near)
-    return dataclasses.replace(machine, name=f"{machine.name}-snc{nodes_a_package}", memory_zones_mb=zones, **fields)

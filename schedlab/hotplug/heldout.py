@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..machine import Machine
+from ..patches_hotplug import LARGE_SYSTEMS
 from .costs import UNITS
-from .fit import LARGE_SYSTEMS, LadderFit, base_kernel, base_ramp, fit_ladder, read_published
+from .ladder import LadderFit, base_ramp, fit_ladder
 from .leastsq import non_negative
+from .published_tables import base_kernel, read_published
 from .ramp import Ramp, ramp
+from .shapes import like
 from .topology import levels_of
 
 INTEL, AMD = "xeon_6985p_c", "epyc_9b45"
@@ -97,28 +99,6 @@ def fit_structure(fit: LadderFit, done: Ramp) -> dict:
     names = ("t_pc", "t_ln", "t_it")
     condition = float(np.linalg.cond(weighted))
     return dict(zip(names, found.tolist())) | {"residuals": (weighted @ found - 1).tolist(), "condition": condition}
-
-
-def like(machine: str, nr_cpus: int) -> Machine:
-    """Return a machine of the same shape with another number of CPUs: two sockets, its caches as wide as they are.
-
-    Examples
-    --------
-    >>> like("epyc_9b45", 128).nr_llcs, like("xeon_6985p_c", 128).nr_llcs
-    (8, 2)
-    """
-    model = Machine.load(machine)
-    nr_llcs = nr_cpus // (model.nr_cpus // model.nr_llcs) if machine == AMD else model.nr_llcs
-    return Machine.uniform(
-        nr_cpus,
-        smt=2,
-        nr_llcs=nr_llcs,
-        nr_nodes=model.nr_nodes,
-        numbering="split",
-        memory_zones_mb=model.memory_zones_mb,
-        not_hotplugged=(0,),
-        name=f"{machine}-{nr_cpus}",
-    )
 
 
 def ramp_of_size(machine: str, nr_cpus: int) -> dict[str, tuple[float, float]]:

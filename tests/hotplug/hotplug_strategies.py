@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from schedlab.hotplug import Isolate, Member, Offline, Online, Partition, SetQuota
-from schedlab.hotplug.fit import base_kernel
+from schedlab.hotplug.published_tables import base_kernel
 from schedlab.kernel import Kernel
 from schedlab.machine import Machine
 from schedlab.patches_hotplug import (

@@ -14,13 +14,15 @@ from hotplug_strategies import machines
 
 from schedlab.hotplug import Isolate, Member, Offline, Online, Partition, State, ramp
 from schedlab.hotplug.counts import COUNTED, count_build
-from schedlab.hotplug.fit import base_kernel, base_ramp, with_nodes
-from schedlab.hotplug.heldout import like
+from schedlab.hotplug.ladder import base_ramp
+from schedlab.hotplug.published_tables import base_kernel
+from schedlab.hotplug.shapes import like, with_nodes
 from schedlab.hotplug.topology import levels_of
 from schedlab.kernel import Kernel
 from schedlab.machine import Machine
 
 KERNEL = base_kernel()
+ATTACHES = ("rq_attach_root", "clear_walks", "unthrottle_walks", "resync_walks")
 GUEST8 = Machine.uniform(8, smt=2, nr_llcs=2, nr_nodes=2)  # 2 sockets of 2 cores of 2 threads, 2 nodes
 
 
@@ -104,7 +106,10 @@ def test_build__nodes_in_a_line_overlap():
 LADDER = (128, 256, 512, 1024)
 EXPONENTS = {
     "xeon_6985p_c": dict(
-        capacity_cores=(1.99, 1.99, 2.00), balance_iterations=(2, 2, 2), span_scan=(1.99, 1.99, 2), sched_domains=(1,) * 3
+        capacity_cores=(1.99, 1.99, 2.00),
+        balance_iterations=(2, 2, 2),
+        span_scan=(1.99, 1.99, 2),
+        sched_domains=(1,) * 3,
     ),
     "epyc_9b45": dict(capacity_cores=(1.94, 1.97, 1.98), balance_iterations=(2, 2, 2), sched_domains=(1, 1, 1)),
 }
@@ -181,7 +186,9 @@ def test_ramp__16_cpus_as_run_on_a_real_kernel():
     done = ramp(Machine.uniform(16), KERNEL)
     n = 16
     expected = {
-        "offline": dict(rq_attach_root=n * n - 1, clear_walks=n * n - 1, unthrottle_walks=n - 1, resync_walks=n * (n - 1)),
+        "offline": dict(
+            rq_attach_root=n * n - 1, clear_walks=n * n - 1, unthrottle_walks=n - 1, resync_walks=n * (n - 1)
+        ),
         "online": dict(rq_attach_root=n * n - 1, clear_walks=n * (n - 1), unthrottle_walks=0, resync_walks=n * n - 1),
     }
     for direction, counts in expected.items():
@@ -190,8 +197,6 @@ def test_ramp__16_cpus_as_run_on_a_real_kernel():
 
 
 # ---- A.4 -------------------------------------------------------------------------------------------------------------
-
-ATTACHES = ("rq_attach_root", "clear_walks", "unthrottle_walks", "resync_walks")
 
 
 def row(work):

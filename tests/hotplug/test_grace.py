@@ -3,8 +3,8 @@
 import pytest
 
 from schedlab.hotplug import Pace, ramp
-from schedlab.hotplug.fit import base_kernel
 from schedlab.hotplug.grace import GracePeriods, RcuSync
+from schedlab.hotplug.published_tables import base_kernel
 from schedlab.machine import Machine
 from schedlab.patches_hotplug import EXPEDITE, SKIP_NODE_LOCK
 

@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from hotplug_strategies import GROUPS, kernels, machines, operations
 
 from schedlab.hotplug import Isolate, Member, Offline, Online, Partition, SetQuota, State, hotplug
-from schedlab.hotplug.fit import base_kernel
 from schedlab.hotplug.invariants import domain_violations, violations
+from schedlab.hotplug.published_tables import base_kernel
 from schedlab.hotplug.topology import canonical, levels_of
 from schedlab.kernel import Kernel
 from schedlab.machine import Machine

@@ -3,10 +3,9 @@
 import pytest
 
 from schedlab.hotplug import Isolate, Member, Offline, Online, Partition, SetQuota, State, hotplug, parse_operation
-from schedlab.hotplug.fit import base_kernel
-from schedlab.machine import Machine
-
+from schedlab.hotplug.published_tables import base_kernel
 from schedlab.kernel import Kernel
+from schedlab.machine import Machine
 
 KERNEL = base_kernel()
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from schedlab.hotplug import Offline, Online, State
-from schedlab.hotplug.fit import base_kernel
+from schedlab.hotplug.published_tables import base_kernel
 from schedlab.hotplug.vmstat import Thresholds, threshold
 from schedlab.machine import Machine
 
