@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +50,15 @@ class Ramp:
     def total(self, count: str, direction: str | None = None) -> int:
         """Return the sum of a count over the ramp, or over one direction."""
         return int(self.counts(count, direction).sum())
+
+    def with_groups(self, nr_groups: int) -> Ramp:
+        """Return the same ramp with another number of task groups, which nothing but group visits depends on."""
+        nr_groups = _check.whole("nr_groups", nr_groups, 1)
+        work = []
+        for one in self.work:
+            visits = one.counts["group_visits"] // self.nr_groups * nr_groups
+            work.append(dataclasses.replace(one, counts=one.counts | {"group_visits": visits}))
+        return dataclasses.replace(self, nr_groups=nr_groups, work=tuple(work))
 
     def priced(self, table: CostTable, *, linear: float = 0.0, locality: float | None = None) -> dict:
         """Return the sums of the components of `costs.price` in ns, by ``"offline"`` and ``"online"``."""
