@@ -8,6 +8,7 @@ from typing import Literal
 from . import _check
 from ._html import html_table
 from .patches import PATCHES, THROTTLE_SERIES, check_patches
+from .patches_hotplug import REBUILD_OF_6_18
 from .units import NS_PER_MS, NS_PER_S
 
 HZ_CHOICES = (100, 250, 300, 1000)
@@ -316,7 +317,7 @@ _6_18 = {
     "vprot": True,
     "lazy_resched": True,
     "pipe_wake_on_free": True,
-    "patches": frozenset({"interleave-timers", "per-task-throttle", "unthrottle-offline-only"}),
+    "patches": frozenset({"interleave-timers", "per-task-throttle"}) | REBUILD_OF_6_18,
 }
 _7_2 = {
     "lag_rules_7_2": True,

@@ -23,8 +23,9 @@ LARGE_SYSTEMS = (
     "skip-covered-group-scans",
     "write-changed-thresholds",
 )
-#: What 6.18 and later have and 6.12 lacks: with them a 6.12 rebuilds its domains as 7.3 does.
-REBUILD_OF_7_3 = ("skip-unthrottle-of-active-cpus", "linear-span-check", "dl-servers-in-accounting")
+#: What 6.18 has and 6.12 lacks; with these, and "unthrottle-offline-only", 6.12 rebuilds its domains as 6.18 does.
+LINEAR_SPAN_CHECK, SERVERS_IN_ACCOUNTING = "linear-span-check", "dl-servers-in-accounting"
+REBUILD_OF_6_18 = frozenset({"unthrottle-offline-only", LINEAR_SPAN_CHECK, SERVERS_IN_ACCOUNTING})
 EXPEDITE = "expedite-hotplug-grace-periods"
 SKIP_NODE_LOCK = "skip-node-online-lock"
 
@@ -78,21 +79,14 @@ ROWS: tuple[dict, ...] = (
     _row("posted", EXPEDITE, "hotplug waits for expedited grace periods", "mail of V. Chourasia, January 2026"),
     _row(
         "mainline",
-        REBUILD_OF_7_3[0],
-        "rq_offline_fair() unthrottles no group of a CPU that stays active",
-        "commit af98d8a36a96; 6.12.117 lacks it",
-        merged="6.18",
-    ),
-    _row(
-        "mainline",
-        REBUILD_OF_7_3[1],
+        LINEAR_SPAN_CHECK,
         "topology_span_sane() looks at each CPU, not at each pair",
         "rework by S. Wahl; 6.12.117 lacks it",
         merged="6.18",
     ),
     _row(
         "mainline",
-        REBUILD_OF_7_3[2],
+        SERVERS_IN_ACCOUNTING,
         "dl_clear_root_domain() adds the servers' bandwidth again",
         "read in 6.18.15; 6.12.117 lacks it",
         merged="6.18",

@@ -10,15 +10,15 @@ from ..patches_hotplug import (
     HOTPLUG_ONLY,
     HOTPLUG_ONLY_NAIVE,
     LARGE_SYSTEMS,
-    REBUILD_OF_7_3,
+    LINEAR_SPAN_CHECK,
+    SERVERS_IN_ACCOUNTING,
     SKIP_NODE_LOCK,
     SKIP_OFFLINE_WALKS,
     SKIP_VALID_RESYNC,
 )
 
-# Rows of Kernel whose sources lack what came between 6.12 and 6.18; releases after them have it all.
+# Rows of Kernel without clear walk (it came to 6.12.y as a fix) and without deadline servers.
 _BEFORE_6_12 = ("6.1", "6.3", "6.4", "6.6")
-_BEFORE_6_18 = (*_BEFORE_6_12, "6.12")
 
 
 @dataclass(frozen=True)
@@ -73,22 +73,20 @@ class Mechanisms:
     @classmethod
     def of(cls, kernel: Kernel) -> "Mechanisms":
         """Return the mechanisms of a kernel."""
-        newer = kernel.release not in _BEFORE_6_18
-        keeps_throttled, linear_span_check, dl_in_accounting = (newer or kernel.has(name) for name in REBUILD_OF_7_3)
         large = dict(zip(range(1, 9), (kernel.has(name) for name in LARGE_SYSTEMS)))
         dl_servers = kernel.release not in _BEFORE_6_12
         return cls(
             clear_walk=kernel.release not in _BEFORE_6_12,
-            unthrottle_active=not keeps_throttled,
+            unthrottle_active=not kernel.has("unthrottle-offline-only"),
             skip_offline_walks=kernel.has(SKIP_OFFLINE_WALKS),
             skip_valid_resync=kernel.has(SKIP_VALID_RESYNC),
             fuse_rebuild=kernel.has(FUSE_REBUILD),
             fuse_dying=kernel.has(FUSE_DYING),
             hotplug_only=kernel.has(HOTPLUG_ONLY),
             naive=kernel.has(HOTPLUG_ONLY_NAIVE),
-            linear_span_check=linear_span_check,
+            linear_span_check=kernel.has(LINEAR_SPAN_CHECK),
             dl_servers=dl_servers,
-            dl_in_accounting=dl_servers and dl_in_accounting,
+            dl_in_accounting=dl_servers and kernel.has(SERVERS_IN_ACCOUNTING),
             dl_linear=large[6],
             wbinvd_online=not large[1],
             wbinvd_offline=not large[2],

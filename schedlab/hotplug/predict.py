@@ -126,6 +126,9 @@ def hotplug(
         for name, given, has in (("machine", machine, state.machine), ("kernel", kernel, state.kernel)):
             if given != has:
                 raise _check.wrong(name, given, f"the state is that of another {name}")
+        for name, given, default in (("groups", groups, 1), ("rt_groups", rt_groups, 0)):
+            if given != default:
+                raise _check.wrong(name, given, "the state has its own: give them when it is made")
         after = state.copy()
     table = _table(machine, costs)
     work = after.apply(step, legacy_two_pass=legacy_two_pass)

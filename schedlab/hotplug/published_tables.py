@@ -4,12 +4,11 @@ import csv
 
 from .. import _resources
 from ..kernel import Kernel
-from ..patches_hotplug import REBUILD_OF_7_3
 
 
 def base_kernel() -> Kernel:
-    """Return a kernel that rebuilds domains as 7.3 does, on which both series are posted."""
-    return Kernel.version("6.12", hz=1000).with_patch(*REBUILD_OF_7_3)
+    """Return 7.2: where hotplug and rebuilds are concerned what both series were posted on."""
+    return Kernel.version("7.2", hz=1000)
 
 
 def read_published(name: str) -> list[dict[str, str]]:

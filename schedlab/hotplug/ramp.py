@@ -100,13 +100,14 @@ def ramp(
     groups : int
         Task groups, the root group among them.
     cpus : tuple of int, optional
-        Which, and in which order. Default: all but CPU 0, ascending, as in the mail.
+        Which, and in which order. Default: all but CPU 0 and those that cannot be hotplugged, ascending, as in the mail.
     directions : tuple of str
         Default offline, then online.
     pace : Pace, optional
         Default: a tight loop of operations that are shorter than a callback of RCU takes.
     state : State, optional
-        Where to begin, for example with partitions. It is left as it is. Default: all CPUs online.
+        Where to begin, for example with partitions; its groups and pace count. It is left as it is. Default: all CPUs
+        online.
 
     Returns
     -------
@@ -119,7 +120,8 @@ def ramp(
     (255, 255)
     """
     now = state.copy() if state else State(machine, kernel, groups=groups, pace=pace or Pace.tight())
-    order = tuple(range(1, machine.nr_cpus)) if cpus is None else _check_order(cpus)
+    staying = {0, *machine.not_hotplugged}
+    order = tuple(c for c in range(machine.nr_cpus) if c not in staying) if cpus is None else _check_order(cpus)
     kinds = {"offline": Offline, "online": Online}
     operations, done = [], []
     for direction in directions:

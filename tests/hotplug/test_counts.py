@@ -20,6 +20,7 @@ from schedlab.hotplug.shapes import like, with_nodes
 from schedlab.hotplug.topology import levels_of
 from schedlab.kernel import Kernel
 from schedlab.machine import Machine
+from schedlab.patches_hotplug import REBUILD_OF_6_18
 
 KERNEL = base_kernel()
 ATTACHES = ("rq_attach_root", "clear_walks", "unthrottle_walks", "resync_walks")
@@ -333,3 +334,13 @@ def test_deadline_servers__sum_of_truncated_shares():
         for _ in range(n):
             slow -= 52428 // n
         assert set(State(Machine.uniform(n), KERNEL).extra_bw.tolist()) == {slow}
+
+
+def test_6_12__with_three_patches_rebuilds_as_7_2_does():
+    machine = Machine.uniform(16, smt=2, nr_nodes=2)
+    steps = (Offline(3), Partition((8, 9)), Online(3))
+    counts = []
+    for kernel in (Kernel.version("6.12").with_patch(*REBUILD_OF_6_18), Kernel.version("6.18"), KERNEL):
+        state = State(machine, kernel)
+        counts.append([state.apply(step).counts for step in steps])
+    assert counts[0] == counts[1] == counts[2]

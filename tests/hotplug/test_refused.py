@@ -103,6 +103,8 @@ def test_hotplug__refuses_what_does_not_fit():
         hotplug(machine, KERNEL, "offline 3", groups=0)
     with pytest.raises(ValueError, match="linear=2"):
         hotplug(machine, KERNEL, "offline 3", costs="vm-32cpu", linear=2)
+    with pytest.raises(ValueError, match="groups=5: the state has its own"):
+        hotplug(machine, KERNEL, "offline 3", state=state, groups=5)
     done = hotplug(machine, KERNEL, "offline 3", state=state)
     assert state.online.all() and not done.state.online[3]
 
