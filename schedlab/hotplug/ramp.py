@@ -100,7 +100,7 @@ def ramp(
     groups : int
         Task groups, the root group among them.
     cpus : tuple of int, optional
-        Which, and in which order. Default: all but CPU 0 and those that cannot be hotplugged, ascending, as in the mail.
+        Which, in which order. Default: all but CPU 0 and those that cannot be hotplugged, ascending, as in the mail.
     directions : tuple of str
         Default offline, then online.
     pace : Pace, optional
