@@ -26,8 +26,9 @@ def predict_operations(level: str, groups: int = GUEST_GROUPS) -> dict:
     machine, kernel = Machine.load(GUEST), base_kernel().with_patch(*LEVELS[level])
     found, state = {}, None
     for name, operation in OPERATIONS.items():
-        begin = state if name == "cpu_online" else None
-        found[name] = hotplug(machine, kernel, operation, groups=groups, state=begin)
+        # an online needs a CPU that is offline
+        begin = dict(state=state) if name == "cpu_online" else dict(groups=groups)
+        found[name] = hotplug(machine, kernel, operation, **begin)
         state = found[name].state
     return found
 
