@@ -51,6 +51,8 @@ _HOMES = {
     "replicate": "simulate",
     "Run": "run",
     "diff": "diff",
+    # CPUs that come and go: the same nouns, and a prediction
+    "hotplug": "hotplug",
     # units
     "us": "units",
     "ms": "units",

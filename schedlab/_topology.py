@@ -61,3 +61,27 @@ def equal_parts(field: str, cores, parts: int) -> tuple[tuple[int, ...], ...]:
         return ()
     size = len(cores) // parts
     return tuple(tuple(cpu for core in cores[k * size : (k + 1) * size] for cpu in core) for k in range(parts))
+
+
+def check_within(field: str, sets, inner: str, inner_sets, outer_of: tuple[int, ...]) -> None:
+    """Raise ValueError unless the CPUs of each inner set (a core, a cluster, a node) lie in one of the outer sets."""
+    for cpus in inner_sets:
+        if len({outer_of[cpu] for cpu in cpus}) > 1:
+            raise _check.wrong(field, sets, f"the CPUs of {inner} {cpus} must lie together in one")
+
+
+def check_distances(rows, nr_nodes: int) -> tuple[tuple[int, ...], ...]:
+    """Return a table of node distances as tuples, or raise ValueError; an empty table is fine."""
+    field, local = "node_distances", 10
+    table = tuple(tuple(_check.whole(field, value, local, 255) for value in row) for row in rows)
+    if not table:
+        return table
+    if len(table) != nr_nodes or any(len(row) != nr_nodes for row in table):
+        raise _check.wrong(field, table, f"a row and a column for each of the {nr_nodes} nodes")
+    for i, row in enumerate(table):
+        for j, value in enumerate(row):
+            if (value == local) != (i == j):
+                raise _check.wrong(field, table, f"{local} for a node itself and more for the others")
+            if value != table[j][i]:
+                raise _check.wrong(field, table, f"the same both ways: nodes {i} and {j} differ")
+    return table

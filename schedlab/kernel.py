@@ -8,6 +8,7 @@ from typing import Literal
 from . import _check
 from ._html import html_table
 from .patches import PATCHES, THROTTLE_SERIES, check_patches
+from .patches_hotplug import REBUILD_OF_6_18
 from .units import NS_PER_MS, NS_PER_S
 
 HZ_CHOICES = (100, 250, 300, 1000)
@@ -89,6 +90,8 @@ class Kernel:
         Chance that a period timer fires late, and by how many us.
     wake_late_us : float
         By how many us every sleep timer fires late (timer slack).
+    rcu_expedited : bool
+        Grace periods that hotplug waits for are expedited (/sys/kernel/rcu_expedited).
     cgroup : {"v2", "v1"}
         v1 refuses a child whose share of CPU is above its parent's.
     costs : Costs
@@ -124,6 +127,7 @@ class Kernel:
     timer_late_probability: float = 0.0
     timer_late_us: float = 0.0
     wake_late_us: float = 0.0
+    rcu_expedited: bool = False
     cgroup: Literal["v2", "v1"] = "v2"
     costs: Costs = Costs()
 
@@ -313,7 +317,7 @@ _6_18 = {
     "vprot": True,
     "lazy_resched": True,
     "pipe_wake_on_free": True,
-    "patches": frozenset({"interleave-timers", "per-task-throttle", "unthrottle-offline-only"}),
+    "patches": frozenset({"interleave-timers", "per-task-throttle"}) | REBUILD_OF_6_18,
 }
 _7_2 = {
     "lag_rules_7_2": True,
@@ -342,6 +346,7 @@ _SWITCHES = (
     "pipe_wake_on_free",
     "hrtick",
     "skew_tick",
+    "rcu_expedited",
 )
 _THROTTLES = {
     "queue": "the whole queue, at the pick",
@@ -362,6 +367,7 @@ _SHOWN = (
     "timer_late_probability",
     "timer_late_us",
     "wake_late_us",
+    "rcu_expedited",
     "costs",
 )
 

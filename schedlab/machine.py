@@ -8,9 +8,11 @@ from functools import cached_property, lru_cache
 
 from . import _check, _resources
 from ._html import html_table
-from ._topology import check_partition, equal_parts, parse_cpu_list, place_of
+from ._topology import check_distances, check_partition, check_within, equal_parts, parse_cpu_list, place_of
 
 _PPM = 1_000_000
+_SETS = ("cores", "llcs", "nodes", "clusters", "packages")  # fields that hold sets of CPUs
+_PARTS = ("nr_llcs", "nr_nodes", "nr_packages")
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,17 @@ class Machine:
         has more than one thread.
     watts : Watts or None
         None: the machine's power is not known.
+    clusters, packages : tuple of tuple of int
+        CPU numbers that share an L2 cache (empty: each core has its own), and that sit in one socket (empty: a
+        socket a node). A package with several nodes is what BIOSes call SNC or NPS. These and the next three fields
+        matter to sched domains and hotplug alone.
+    node_distances : tuple of tuple of int
+        Row i, column j: the distance of node j as firmware tells it (SLIT), 10 for the node itself. Empty: 20 between
+        any two nodes.
+    memory_zones_mb : tuple of tuple of int
+        For each node the managed memory of its zones in MB. Empty: 15 and 2048 on node 0, and 32768 on each node.
+    not_hotplugged : tuple of int
+        CPUs that cannot be taken offline.
     description, source : str
         What it is, and where its numbers are from.
 
@@ -78,29 +91,43 @@ class Machine:
     speed: tuple[float, ...] = ()
     smt_throughput: tuple[float, ...] = ()
     watts: Watts | None = None
+    clusters: tuple[tuple[int, ...], ...] = ()
+    packages: tuple[tuple[int, ...], ...] = ()
+    node_distances: tuple[tuple[int, ...], ...] = ()
+    memory_zones_mb: tuple[tuple[int, ...], ...] = ()
+    not_hotplugged: tuple[int, ...] = ()
     description: str = ""
     source: str = ""
 
     def __post_init__(self):
         _check.text("name", self.name)
-        for field in ("cores", "llcs", "nodes"):
+        for field in _SETS:
             sets = tuple(_check.cpu_numbers(field, cpus) for cpus in getattr(self, field))
             object.__setattr__(self, field, sets)
         if not self.cores:
             raise _check.wrong("cores", self.cores, "at least one core")
         nr_cpus = sum(len(core) for core in self.cores)
-        for field in ("cores", "llcs", "nodes"):
+        for field in _SETS:
             check_partition(field, getattr(self, field), nr_cpus)
-        self._check_cores_within("llcs", self.llc_of)
-        self._check_cores_within("nodes", self.node_of)
+        for field, outer in (("llcs", self.llc_of), ("nodes", self.node_of), ("clusters", self.cluster_of)):
+            check_within(field, getattr(self, field), "core", self.cores, outer)
+        check_within("llcs", self.llcs, "cluster", self.clusters, self.llc_of)
+        check_within("nodes", self.nodes, "cluster", self.clusters, self.node_of)
+        check_within("packages", self.packages, "node", self.nodes, self.package_of)
+        self._check_hotplug(nr_cpus)
         self._check_speeds(nr_cpus)
         if self.watts is not None and not isinstance(self.watts, Watts):
             raise _check.wrong("watts", self.watts, "a Watts, or None when the power is not known")
 
-    def _check_cores_within(self, field: str, place_of: tuple[int, ...]):
-        for core in self.cores:
-            if len({place_of[cpu] for cpu in core}) > 1:
-                raise _check.wrong(field, getattr(self, field), f"the CPUs of core {core} must lie together in one")
+    def _check_hotplug(self, nr_cpus: int):
+        object.__setattr__(self, "node_distances", check_distances(self.node_distances, self.nr_nodes))
+        zones = tuple(tuple(_check.whole("memory_zones_mb", mb, 1) for mb in node) for node in self.memory_zones_mb)
+        if zones and (len(zones) != self.nr_nodes or not all(zones)):
+            rule = f"the zones of each of the {self.nr_nodes} nodes, at least one a node"
+            raise _check.wrong("memory_zones_mb", zones, rule)
+        object.__setattr__(self, "memory_zones_mb", zones)
+        fixed = tuple(sorted({_check.whole("not_hotplugged", cpu, 0, nr_cpus - 1) for cpu in self.not_hotplugged}))
+        object.__setattr__(self, "not_hotplugged", fixed)
 
     def _check_speeds(self, nr_cpus: int):
         speed = tuple(_check.real("speed", v) for v in self.speed)
@@ -144,6 +171,16 @@ class Machine:
     def node_of(self) -> tuple[int, ...]:
         """Node number of each CPU."""
         return place_of(self.nodes, self.nr_cpus)
+
+    @cached_property
+    def cluster_of(self) -> tuple[int, ...]:
+        """Number of the cluster (CPUs that share an L2 cache) of each CPU; without clusters each core is one."""
+        return place_of(self.clusters or self.cores, self.nr_cpus)
+
+    @cached_property
+    def package_of(self) -> tuple[int, ...]:
+        """Number of the package (socket) of each CPU; without packages each node is one."""
+        return place_of(self.packages or self.nodes, self.nr_cpus)
 
     @cached_property
     def nr_llcs(self) -> int:
@@ -238,13 +275,15 @@ class Machine:
         topology = fields.pop("topology", None)
         if "watts" in fields:
             fields["watts"] = _made(Watts, "watts", fields["watts"])
-        for field in ("cores", "llcs", "nodes"):
+        # what hotplug costs is read by hotplug/costs.py: it is about a kernel on the machine, not about the machine
+        fields.pop("hotplug_costs", None)
+        for field in _SETS:
             if field in fields:
                 fields[field] = tuple(parse_cpu_list(v) if isinstance(v, str) else v for v in fields[field])
         if topology is None:
             return _made(cls, "machine", fields)
         for field in topology:
-            _check.choice("topology", field, ("nr_cpus", "smt", "nr_llcs", "nr_nodes", "numbering"))
+            _check.choice("topology", field, ("nr_cpus", "smt", *_PARTS, "numbering"))
         return cls.uniform(**topology, **fields)
 
     @classmethod
@@ -255,6 +294,7 @@ class Machine:
         *,
         nr_llcs: int = 1,
         nr_nodes: int = 1,
+        nr_packages: int = 1,
         numbering: str = "adjacent",
         smt_throughput: tuple[float, ...] | None = None,
         name: str = "",
@@ -268,8 +308,9 @@ class Machine:
             Number of CPUs, a multiple of smt.
         smt : int
             Threads of a core.
-        nr_llcs, nr_nodes : int
-            How many last-level caches and nodes the cores are split into, in order and in equal parts.
+        nr_llcs, nr_nodes, nr_packages : int
+            How many last-level caches, nodes and packages the cores are split into, in order and in equal parts. One
+            package is the default of Machine: a package a node.
         numbering : {"adjacent", "split"}
             adjacent: siblings are smt*k, smt*k + 1, ...; split: the first threads of all cores come first, then the
             second ones (CPU c and c + number of cores), as Linux numbers x86 servers.
@@ -300,6 +341,7 @@ class Machine:
             cores=cores,
             llcs=equal_parts("nr_llcs", cores, nr_llcs),
             nodes=equal_parts("nr_nodes", cores, nr_nodes),
+            packages=equal_parts("nr_packages", cores, nr_packages),
             smt_throughput=smt_throughput,
             **fields,
         )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from . import _check
+from . import _check, patches_hotplug
 
 
 @dataclass(frozen=True)
@@ -14,8 +14,9 @@ class Patch:
     ----------
     name : str
         As in ``Kernel.with_patch(name)``.
-    kind : {"mainline", "own", "legacy"}
-        mainline: merged into Linux; own: proposed by nobody, made for comparison; legacy: how an old kernel behaved.
+    kind : {"mainline", "posted", "variant", "own", "legacy"}
+        mainline: merged into Linux; posted: in a mail, not merged; variant: what a review proposed in its place; own:
+        proposed by nobody, made for comparison; legacy: how an old kernel behaved.
     title : str
         What it does, in a line.
     origin : str
@@ -27,7 +28,7 @@ class Patch:
     """
 
     name: str
-    kind: Literal["mainline", "own", "legacy"]
+    kind: Literal["mainline", "posted", "variant", "own", "legacy"]
     title: str
     origin: str
     merged: str | None = None
@@ -146,7 +147,7 @@ _ALL = (
 )
 
 #: Every patch by name.
-PATCHES: dict[str, Patch] = {patch.name: patch for patch in _ALL}
+PATCHES: dict[str, Patch] = {patch.name: patch for patch in (*_ALL, *(Patch(**row) for row in patches_hotplug.ROWS))}
 
 
 def check_patches(names: frozenset[str]) -> None:

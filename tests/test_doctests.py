@@ -8,6 +8,8 @@ import pytest
 MODULES = (
     *("units", "machine", "kernel", "patches", "phases", "cgroup", "steps", "durations", "workload", "_topology"),
     *("workloads.stress_ng", "workloads.schbench", "workloads.hogs", "io.lscpu", "timeline", "diff"),
+    *(f"hotplug.{name}" for name in ("topology", "vmstat", "grace", "operations", "leastsq", "ramp", "predict")),
+    *(f"hotplug.{name}" for name in ("fit", "shapes")),
 )
 
 

@@ -133,9 +133,12 @@ def test_patches__without_what_it_needs(monkeypatch):
     assert Kernel.version("6.1").with_patch("golden", "needy").has("needy")
 
 
+KINDS = ("mainline", "posted", "variant", "own", "legacy")
+
+
 def test_patches__table_is_consistent():
     for name, patch in PATCHES.items():
-        assert name == patch.name and patch.kind in ("mainline", "own", "legacy") and patch.title and patch.origin
+        assert name == patch.name and patch.kind in KINDS and patch.title and patch.origin
         assert (patch.needs | patch.excludes) <= PATCHES.keys()
         assert all(name in PATCHES[other].excludes for other in patch.excludes)
     assert PATCHES["interleave-timers"].merged == "6.4"

@@ -110,7 +110,7 @@ def test_unknown_public_name_is_an_attribute_error():
         schedlab.nonsense  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["diff", "kernel", "run", "simulate"])
+@pytest.mark.parametrize("name", ["diff", "hotplug", "kernel", "run", "simulate"])
 def test_a_function_is_not_hidden_by_the_module_of_its_name(name):
     code = f"import schedlab.{name}, schedlab; print(type(schedlab.{name}).__name__)"
     shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
@@ -120,7 +120,7 @@ def test_a_function_is_not_hidden_by_the_module_of_its_name(name):
 # ------------------------------------------------------------------ dependencies point one way
 
 NOUNS = {"machine", "_topology", "kernel", "patches", "phases", "workload", "steps", "durations", "cgroup", "events"}
-NOUNS |= {"units", "channels"}
+NOUNS |= {"units", "channels", "patches_hotplug"}
 # Small things without a room of their own, which know nothing of schedlab's rooms: anyone may use them.
 LEAVES = {"_check", "_html", "_resources", "tables", "units"}
 MAY_IMPORT = {
