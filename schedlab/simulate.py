@@ -10,6 +10,7 @@ import numpy as np
 
 from .engine import loop, record
 from .engine.bandwidth import ERROR_PERIOD_LOOP
+from .engine.debug import ERROR_INVARIANT
 from .engine.events import MAX_TIME
 from .engine.program import ERROR_INSTANT_LOOP
 from .lowering import lower
@@ -90,6 +91,8 @@ class Simulation:
             return f"group {path}: its period timer's handler takes longer than its period of {b} ns and never returns"
         if error == ERROR_INSTANT_LOOP:
             return f"task {self.workload.tasks[a].name}: a million steps of its program took no time at {self.now} ns"
+        if error == ERROR_INVARIANT:
+            return f"invariant G{a} does not hold at {self.now} ns (number {b})"
         return f"engine error {error} ({a}, {b}) at {self.now} ns"
 
     def result(self) -> Run:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from schedlab._jit import entry, internal
+from schedlab._jit import DEBUG, entry, internal
 from schedlab.engine.balance import first_active
 from schedlab.engine.bandwidth import do_sched_cfs_slack_timer, sched_cfs_period_timer, tg_set_cfs_bandwidth
 from schedlab.engine.core import run_program, schedule
 from schedlab.engine.cpu_hotplug import sched_cpu_activate, sched_cpu_deactivate
+from schedlab.engine.debug import check_invariants
 from schedlab.engine.events import SOURCE_BITS, SOURCE_MASK, first_key, set_timer
 from schedlab.engine.irqoff import close_section
 from schedlab.engine.move import sched_move_task, set_cpus_allowed
@@ -120,6 +121,8 @@ def run_until(address, t_end, max_events):
             cpu = next_resched(s)
         if s.sys_irqoff_ns[0] > 0:
             close_section(s)
+        if DEBUG:
+            check_invariants(s)
         if s.sys_error[0] != 0:
             return ERROR
         if s.sys_nr_alive[0] == 0 and s.sys_stop_on_exit[0] != 0:
