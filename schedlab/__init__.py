@@ -26,6 +26,7 @@ _HOMES = {
     "SetAffinity": "events",
     "SetGroup": "events",
     "SetCpuOnline": "events",
+    "HoldCpu": "events",
     # the steps of a task's program
     "run": "steps",
     "kernel": "steps",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from . import _check
 from .cgroup import check_path
-from .units import to_ns
+from .units import NS_PER_S, to_ns
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,31 @@ class SetCpuOnline:
             raise _check.wrong("online", self.online, "True or False")
 
 
-EVENTS = (SetCpuMax, SetAffinity, SetGroup, SetCpuOnline)
+@dataclass(frozen=True)
+class HoldCpu:
+    """A CPU is held with interrupts off, or its run queue locked: what happens there waits until the end.
+
+    Its task makes no progress, though it is charged. Ticks, timers, requests and wake-ups to it come late. See
+    `schedlab.hotplug.as_events`.
+
+    Examples
+    --------
+    >>> HoldCpu("5ms", 3, "188us").duration_ns
+    188000
+    """
+
+    at_ns: int
+    cpu: int
+    duration_ns: int
+
+    def __post_init__(self):
+        object.__setattr__(self, "at_ns", moment("at_ns", self.at_ns))
+        object.__setattr__(self, "cpu", _check.whole("cpu", self.cpu, 0))
+        duration_ns = moment("duration_ns", self.duration_ns)
+        object.__setattr__(self, "duration_ns", _check.whole("duration_ns", duration_ns, 1, 10 * NS_PER_S, "10 s"))
+
+
+EVENTS = (SetCpuMax, SetAffinity, SetGroup, SetCpuOnline, HoldCpu)
 
 
 def moment(field: str, value) -> int:

@@ -11,10 +11,10 @@ from . import channels, steps
 from .durations import load_tables
 from .engine import program, record, rng
 from .engine.events import MAX_TIME, SOURCE_BITS, SOURCE_MASK, levels
-from .engine.loop import CTRL_AFFINITY, CTRL_CPU_MAX, CTRL_GROUP, CTRL_OFFLINE, CTRL_ONLINE
+from .engine.loop import CTRL_AFFINITY, CTRL_CPU_MAX, CTRL_GROUP, CTRL_HOLD, CTRL_OFFLINE, CTRL_ONLINE
 from .engine.runtime import NO_QUOTA
 from .engine.state import MAX_LOOPS, MAX_POSTS, MAX_TIMERS, NEVER, NEW, State
-from .events import SetAffinity, SetCpuMax, SetGroup
+from .events import HoldCpu, SetAffinity, SetCpuMax, SetGroup
 from .lowering_channels import channel_lengths, fill_channels
 from .phases import group_phases
 from .units import NS_PER_US
@@ -206,6 +206,7 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
     fill_channels(state, kernel, workload, programs.first_of_channels)
     _fill_tasks(state, workload, seed, entries, task_masks)
     _fill_controls(state, controls)
+    sys["holds"] = any(isinstance(event, HoldCpu) for event in workload.events)
     _arm_first_events(state)
     return state
 
@@ -383,6 +384,8 @@ def _controls(workload, masks, kernel, nr_cpus):
             rows.append((event.at_ns, CTRL_AFFINITY, task_number[event.task], masks(event.cpus), 0, 0))
         elif isinstance(event, SetGroup):
             rows.append((event.at_ns, CTRL_GROUP, task_number[event.task], number[event.group], 0, 0))
+        elif isinstance(event, HoldCpu):
+            rows.append((event.at_ns, CTRL_HOLD, event.cpu, event.duration_ns, 0, 0))
         else:  # the CPU that leaves or arrives counts
             factor = kernel.scaling_factor(online + event.online)
             online += 1 if event.online else -1

@@ -7,7 +7,7 @@ from functools import cached_property
 from . import _check
 from .cgroup import DEFAULT_PERIOD_US, MAX_PERIOD_US, check_limit, check_path, v1_ratio
 from .channels import Channel, check_use
-from .events import EVENTS, SetAffinity, SetCpuMax, SetCpuOnline, SetGroup, moment
+from .events import EVENTS, HoldCpu, SetAffinity, SetCpuMax, SetCpuOnline, SetGroup, moment
 from .steps import Affinity, Barrier, Step, Wait, Wake, as_program, walk
 
 
@@ -126,7 +126,7 @@ class Workload:
     groups : tuple of Group
         In order of creation; a parent is one of them too, wherever it stands.
     tasks : tuple of Task
-    events : tuple of SetCpuMax, SetAffinity, SetGroup and SetCpuOnline
+    events : tuple of SetCpuMax, SetAffinity, SetGroup, SetCpuOnline and HoldCpu
         Those of one time happen in the order given.
     name : str
     channels : tuple of Channel
@@ -147,7 +147,7 @@ class Workload:
 
     groups: tuple[Group, ...] = ()
     tasks: tuple[Task, ...] = ()
-    events: tuple[SetCpuMax | SetAffinity | SetGroup | SetCpuOnline, ...] = ()
+    events: tuple[SetCpuMax | SetAffinity | SetGroup | SetCpuOnline | HoldCpu, ...] = ()
     name: str = ""
     channels: tuple[Channel, ...] = ()
 
@@ -290,6 +290,9 @@ class Workload:
     def _check_hotplug(self, machine):
         """Every change is one, of a CPU that is there, and one CPU stays."""
         online = set(range(machine.nr_cpus))
+        for event in self.events:
+            if isinstance(event, HoldCpu) and event.cpu >= machine.nr_cpus:
+                raise _check.wrong("cpu", event.cpu, f"{machine.name} has the CPUs 0 to {machine.nr_cpus - 1}")
         changes = [event for event in self.events if isinstance(event, SetCpuOnline)]
         for event in sorted(changes, key=lambda event: event.at_ns):
             if event.cpu >= machine.nr_cpus:

@@ -54,9 +54,11 @@ def refill_cfs_bandwidth_runtime(s, g):
 def observe_overrun(s, g, q):
     """The first grant since a throttle: what the group used beyond its quota in the meantime."""
     debt = -s.rq_runtime_remaining[q]
+    s.tg_overrun_max[g] = max(s.tg_overrun_max[g], debt)  # it may grow while a grant does not cover it
+    if s.rq_indebted[q] == 0:
+        return
     s.rq_indebted[q] = 0
     s.tg_overrun_ns[g] += debt
-    s.tg_overrun_max[g] = max(s.tg_overrun_max[g], debt)
     observe(s, s.sys_hist_throttle[0] + OVERRUN_HIST, debt)
 
 
@@ -78,8 +80,7 @@ def distribute_cfs_runtime(s, g):
         if s.rq_on_csd[q] == 0:
             if s.sys_update_first[0] != 0:
                 update_curr(s, q)
-            if s.rq_indebted[q] != 0:
-                observe_overrun(s, g, q)
+            observe_overrun(s, g, q)
             grant = min(s.tg_runtime[g], 1 - s.rq_runtime_remaining[q])
             s.tg_runtime[g] -= grant
             remaining = s.tg_runtime[g]

@@ -12,7 +12,7 @@ from schedlab.engine.events import SOURCE_BITS, SOURCE_MASK, first_key, set_time
 from schedlab.engine.irqoff import close_section
 from schedlab.engine.move import sched_move_task, set_cpus_allowed
 from schedlab.engine.resched import next_resched, resched_interrupt
-from schedlab.engine.smt import account_mode, arm_step_end, sync_work
+from schedlab.engine.smt import account_mode, arm_step_end, delay_work, sync_work
 from schedlab.engine.state import NEVER, NEW, as_state
 from schedlab.engine.task_work import exit_to_user_mode, in_user_step, interrupt_exit
 from schedlab.engine.tick import hrtick, scheduler_tick
@@ -21,7 +21,7 @@ from schedlab.engine.wakeup import try_to_wake_up, wake_up_new_task
 
 #: What `run_until` returns: the time is up, the event budget is used up, the log wants draining, an error, all exited.
 DONE, MORE, LOG_FULL, ERROR, ALL_EXITED = range(5)
-CTRL_CPU_MAX, CTRL_AFFINITY, CTRL_GROUP, CTRL_OFFLINE, CTRL_ONLINE = range(1, 6)
+CTRL_CPU_MAX, CTRL_AFFINITY, CTRL_GROUP, CTRL_OFFLINE, CTRL_ONLINE, CTRL_HOLD = range(1, 7)
 
 
 @internal
@@ -68,8 +68,44 @@ def scenario_event(s):
         sched_move_task(s, target, s.ctrl_p1[k])
     elif s.ctrl_code[k] == CTRL_OFFLINE:
         sched_cpu_deactivate(s, target, s.ctrl_p1[k])
+    elif s.ctrl_code[k] == CTRL_HOLD:
+        hold_cpu(s, target, s.ctrl_p1[k])
     else:
         sched_cpu_activate(s, target, s.ctrl_p1[k])
+
+
+@internal
+def hold_cpu(s, cpu, ns):
+    """Interrupts are off on `cpu` for so long (after what holds it already)."""
+    s.cpu_held_until[cpu] = max(s.cpu_held_until[cpu], s.sys_now[0]) + ns
+    delay_work(s, cpu, ns)
+    if s.cpu_curr[cpu] >= 0:
+        arm_step_end(s, cpu)
+
+
+@internal
+def cpu_of_source(s, source):
+    """The CPU on which an event is handled; -1 for what no CPU holds up."""
+    if source >= s.sys_src_task[0]:
+        if source >= s.sys_src_ctrl[0]:
+            return -1
+        task = source - s.sys_src_task[0]
+        return s.task_cpu[task] if s.task_state[task] != NEW else -1
+    if source >= s.sys_src_csd[0]:
+        return (source - s.sys_src_csd[0]) % s.sys_nr_cpus[0]
+    if source >= s.sys_src_slack[0]:
+        return s.tg_slack_cpu[source - s.sys_src_slack[0]]
+    return s.tg_timer_cpu[source]
+
+
+@internal
+def is_held(s, source):
+    """Whether the event's CPU has interrupts off: the event then comes when they are on again."""
+    cpu = cpu_of_source(s, source)
+    if cpu < 0 or s.cpu_held_until[cpu] <= s.sys_now[0]:
+        return False
+    set_timer(s, source, s.cpu_held_until[cpu])
+    return True
 
 
 @internal
@@ -113,6 +149,8 @@ def run_until(address, t_end, max_events):
             return LOG_FULL
         s.sys_now[0] = now
         s.sys_nr_events[0] += 1
+        if s.sys_holds[0] != 0 and is_held(s, key & SOURCE_MASK):
+            continue
         dispatch(s, key & SOURCE_MASK)
         interrupt_exit(s, s.sys_this_cpu[0])
         cpu = next_resched(s)

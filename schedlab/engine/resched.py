@@ -23,6 +23,10 @@ def resched_curr(s, cpu):
     flag = s.cpu_need_resched[cpu]
     if flag == 2:
         return
+    if s.cpu_held_until[cpu] > s.sys_now[0]:  # it learns of it when it is let go
+        s.cpu_need_resched[cpu] = 1
+        set_timer(s, s.sys_src_ipi[0] + cpu, s.cpu_held_until[cpu])
+        return
     if cpu != s.sys_this_cpu[0] and s.sys_ipi_ns[0] > 0:
         if flag != 0:
             return

@@ -39,7 +39,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "src_slack", "src_csd", "src_ipi", "src_hrtick", "src_tick", "src_cpu", "src_task", "src_ctrl", "nr_levels",
         "resched_n", "resched_min", "period_running", "prev_put", "gone_cpu", "nr_overloaded", "next_ctrl",
         "mask_words", "log_n", "log_cap", "log_high", "log_mask", "log_dropped", "error", "error_a", "error_b",
-        "stop_on_exit", "hist_throttle", "limbo_warnings", "limbo_warned_at",
+        "stop_on_exit", "hist_throttle", "limbo_warnings", "limbo_warned_at", "holds",
     ),
     # event queue: `key` of every source, then of the inner levels of the 16-ary tree of minima
     "ev": ("key",),
@@ -48,7 +48,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "cpu": (
         "curr", "need_resched", "core", "llc", "rate", "work_stamp", "mode_stamp", "tick_offset", "tasks_head",
         "tasks_tail", "busy_ns", "busy_since", "csd_head", "csd_tail", "nr_switches", "left", "active", "lazy",
-        "nr_schedules", "nr_works", "nr_served", "nr_walked", "nr_requeued", "irqoff_ns", "irqoff_max", "nr_irqoff",
+        "held_until", "nr_schedules", "nr_works", "nr_served", "nr_walked", "nr_requeued", "irqoff_ns", "irqoff_max",
+        "nr_irqoff",
     ),
     "flag": ("idle", "overloaded"),                   # one a CPU, apart from cpu so that a scan stays in few lines
     "core": ("first", "nr", "running", "not_idle", "busy_ns", "since"),

@@ -14,7 +14,7 @@ from schedlab.engine.state import NEVER
 
 @internal
 def start_tick(s, cpu):
-    """A CPU leaves idle: its next tick is the first on its grid that is after now."""
+    """The next tick of a CPU is the first on its grid that is after now."""
     offset = s.cpu_tick_offset[cpu]
     ticks = (s.sys_now[0] - offset) // s.sys_tick_ns[0] + 1
     set_timer(s, s.sys_src_tick[0] + cpu, offset + ticks * s.sys_tick_ns[0])
@@ -49,7 +49,7 @@ def task_tick(s, cpu, queued):
 def scheduler_tick(s, cpu):
     """cf. scheduler_tick()."""
     s.sys_this_cpu[0] = cpu
-    set_timer(s, s.sys_src_tick[0] + cpu, s.sys_now[0] + s.sys_tick_ns[0])
+    start_tick(s, cpu)
     log_event(s, TICK, cpu, s.cpu_curr[cpu], 0)
     take_lazy_resched(s, cpu)
     task_tick(s, cpu, False)

@@ -10,6 +10,7 @@ from .grace import Pace
 from .operations import Isolate, Member, Offline, Online, Partition, SetQuota, parse_operation
 from .predict import Prediction, hotplug
 from .ramp import Ramp, ramp
+from .running import as_events
 from .state import State
 from .work import COUNTS, Work
 
@@ -27,6 +28,7 @@ __all__ = [
     "SetQuota",
     "State",
     "Work",
+    "as_events",
     "hotplug",
     "parse_operation",
     "ramp",

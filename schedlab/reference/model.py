@@ -1,8 +1,8 @@
 """The whole model: its state from the three nouns, and the loop over events."""
 
+from ..events import HoldCpu, SetAffinity, SetCpuMax, SetCpuOnline, SetGroup
 from ..phases import group_phases
 from ..units import NS_PER_US, us
-from ..workload import SetAffinity, SetCpuMax, SetCpuOnline, SetGroup
 from . import bandwidth, eevdf, fair61, hotplug, hrtick, moves, placement, program, schedule, speed, throttle
 from .channel import ChannelRecord
 from .events import EventQueue, Source
@@ -140,12 +140,32 @@ class Model:
         """Run all events before `until`."""
         while (time_ns := self.queue.next_time()) is not None and time_ns < until:
             self.now, source, number = self.queue.pop()
+            cpu = self.handler_of(source, number)
+            if cpu is not None and cpu.off_until > self.now:
+                self.queue.set(source, number, cpu.off_until)
+                continue
             self.dispatch(source, number)
             leave_interrupt(self)
             self.reschedule()
         self.now = until
         for cpu in self.cpus:
             speed.settle(self, cpu)
+
+    def handler_of(self, source: Source, number: int) -> CpuRecord | None:
+        """Return the CPU that handles an event, None for starts of tasks and what is done from outside."""
+        if source is Source.PERIOD:
+            return self.cpus[self.groups[number].bandwidth.period_cpu]
+        if source is Source.SLACK:
+            return self.cpus[self.groups[number].bandwidth.slack_cpu]
+        if source is Source.TASK:
+            task = self.tasks[number]
+            return None if task.state is TaskState.NEW else self.cpus[task.cpu]
+        return None if source is Source.SCENARIO else self.cpus[number]
+
+    def hold_interrupts_off(self, cpu: CpuRecord, length: int):
+        """Interrupts are off on a CPU for so long, after what holds it already."""
+        cpu.off_until = max(cpu.off_until, self.now) + length
+        self.hold(cpu.number, length)
 
     def dispatch(self, source: Source, number: int):
         """Run one event."""
@@ -176,7 +196,7 @@ class Model:
         else:
             placement.end_sleep(self, task)
 
-    def scenario_event(self, event: SetCpuMax | SetAffinity | SetGroup | SetCpuOnline):
+    def scenario_event(self, event: SetCpuMax | SetAffinity | SetGroup | SetCpuOnline | HoldCpu):
         """Something is done to the workload, by somebody on CPU 0."""
         self.this_cpu = 0
         if isinstance(event, SetCpuMax):
@@ -185,6 +205,8 @@ class Model:
             placement.set_allowed(self, self.task_of(event), event.cpus)
         elif isinstance(event, SetGroup):
             moves.move_to_group(self, self.task_of(event), self.group_of(event))
+        elif isinstance(event, HoldCpu):
+            self.hold_interrupts_off(self.cpus[event.cpu], event.duration_ns)
         else:
             hotplug.set_online(self, self.cpus[event.cpu], event.online)
 

@@ -9,7 +9,12 @@ def resched_curr(m, cpu: int):
     A CPU that has been asked already is not asked again. An interrupt that is on its way is not taken back when the CPU
     reschedules before it arrives: the next request is answered by it.
     """
-    if cpu == m.this_cpu or m.kernel.costs.ipi_ns == 0:
+    if m.cpus[cpu].need_resched:
+        return
+    if m.cpus[cpu].off_until > m.now:  # it hears of it when interrupts are on again
+        m.cpus[cpu].asked = True
+        m.queue.set(Source.RESCHED, cpu, m.cpus[cpu].off_until)
+    elif cpu == m.this_cpu or m.kernel.costs.ipi_ns == 0:
         m.cpus[cpu].need_resched = True
     elif not is_asked(m, cpu):
         m.cpus[cpu].asked = True

@@ -200,7 +200,7 @@ def tick(m, cpu: CpuRecord):
     """A periodic tick of a CPU that runs a task; cf. sched_tick(), task_tick_fair()."""
     m.this_cpu = cpu.number
     m.log_detail("tick", cpu.number, number_of(cpu.curr), 0)
-    m.queue.set(Source.TICK, cpu.number, m.now + m.kernel.tick_ns)
+    m.queue.set(Source.TICK, cpu.number, m.next_tick(cpu.number))
     speed.hold(m, cpu, m.kernel.costs.tick_ns)
     if cpu.lazy:
         # a lazy request waits no longer than this

@@ -191,7 +191,7 @@ class CpuRecord:
     at the return to user space; `active` is False while it is offline. `tasks` is the list that balancing scans, `left`
     a task that was moved away while it ran, `prev_put` whether the pick has put the previous task already, `settled_at`
     the time up to which the running task's work is counted, and `held_until` the time up to which the kernel's own work
-    holds the CPU. The last three fields count.
+    holds the CPU, `off_until` the time up to which its interrupts are off. The last three fields count.
     """
 
     number: int
@@ -207,6 +207,7 @@ class CpuRecord:
     speed_ppm: int = 0
     settled_at: int = 0
     held_until: int = 0
+    off_until: int = 0
     prev_put: bool = False
     nr_schedules: int = 0
     nr_works: int = 0

@@ -170,8 +170,8 @@ def test_br15__longest_wait_under_a_tight_quota(release, slice_ms, hrtick, low_s
 
     The report, of another scheduler, has 30 s with slices of 3 ms: there a turn is taken up again after a throttle.
     Under EEVDF a task that ran for 1 ms has less than no lag, so each turn ends with its throttle: 100 turns of 1 ms,
-    10 s (6.12), up to 20 s where the order of limbo mixes them (6.18, 7.2). Slices of 0.3 ms, ended by the hrtick, give the
-    report's 3 s, or up to 4.4 s.
+    10 s (6.12), up to 20 s where the order of limbo mixes them (6.18, 7.2). Slices of 0.3 ms, ended by the hrtick,
+    give the report's 3 s, or up to 4.4 s.
     """
     kernel = sl.Kernel.version(release, hz=1000, base_slice_ns=round(slice_ms * MS), hrtick=hrtick)
     run = run_of(kernel, hogs(100, 1_000), "45s", log="switch")

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from schedlab import durations, steps
 from schedlab.channels import Channel, read, write
+from schedlab.events import HoldCpu, SetAffinity, SetCpuMax, SetCpuOnline, SetGroup
 from schedlab.kernel import Costs, Kernel
 from schedlab.machine import Machine
 from schedlab.patches import PATCHES, THROTTLE_SERIES
-from schedlab.workload import Group, SetAffinity, SetCpuMax, SetCpuOnline, SetGroup, Task, Workload
+from schedlab.workload import Group, Task, Workload
 
 US = 1_000
 MS = 1_000_000
@@ -252,7 +253,7 @@ def new_happenings(draw, drawn_groups, drawn_tasks, nr_cpus):
     for k, ms in enumerate(times):
         # an odd ns keeps it apart from ticks, a round one does not
         at_ns = ms * MS + draw(st.sampled_from((0, k + 1)))
-        kind = draw(st.sampled_from(("write", "affinity", "group", "group", "cpu")))
+        kind = draw(st.sampled_from(("write", "affinity", "group", "group", "cpu", "hold")))
         task = draw(st.sampled_from(drawn_tasks)).name
         if kind == "write":
             quota, period, burst = draw(limits())
@@ -263,6 +264,9 @@ def new_happenings(draw, drawn_groups, drawn_tasks, nr_cpus):
             events.append(SetAffinity(at_ns, task, tuple(cpus)))
         elif kind == "group":
             events.append(SetGroup(at_ns, task, draw(st.sampled_from(("/", *(g.path for g in drawn_groups))))))
+        elif kind == "hold":
+            length = draw(st.sampled_from((10 * US, 188_000, 4 * MS, 15 * MS)))
+            events.append(HoldCpu(at_ns, draw(st.integers(0, nr_cpus - 1)), length))
         else:
             cpu = draw(st.integers(0, nr_cpus - 1))
             if online != {cpu}:

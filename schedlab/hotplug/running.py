@@ -1,0 +1,83 @@
+"""Operations inside a running workload: whom they hold up with interrupts off, and for how long."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..events import HoldCpu, SetCpuOnline
+from ..units import to_ns
+from .operations import Offline, Online, parse_operation
+from .predict import hotplug
+
+#: rq_attach_root() is called for each CPU when it leaves its root domain and when it joins the new one.
+CALLS_A_CPU = 2
+
+
+def as_events(machine, kernel, operations, *, groups=1, executor: int = 0, costs=None, locality=None) -> tuple:
+    """Return what hotplug operations do to a running system, as events of a Workload.
+
+    Each rq_attach_root() call of a rebuild runs with interrupts off on the CPU that executes the operation and holds
+    the run queue's lock of the CPU that is moved: both are held for its predicted time, one call after the other, the
+    CPUs in ascending order. The explicit set_rq_offline() or set_rq_online() holds the CPU that goes or comes. The rest
+    of an operation's time is the executing task's, and holds nobody.
+
+    Parameters
+    ----------
+    machine : Machine
+    kernel : Kernel
+        Its patches decide how much work a call is.
+    operations : sequence of (int or str, operation or str)
+        When (ns or text), and what: for example ``[("1s", "offline cpu 3"), ("2s", "online cpu 3")]``.
+    groups : int
+        Task groups, the root group among them: those of the host, which need not be in the workload.
+    executor : int
+        CPU on which the operations are executed.
+    costs, locality
+        As in `hotplug`.
+
+    Returns
+    -------
+    tuple of HoldCpu and SetCpuOnline
+        For ``Workload.replace(events=...)``. A partition switch holds CPUs; that its CPUs balance no more with the
+        others is not modelled in the running system.
+
+    Raises
+    ------
+    ValueError
+        When an operation is impossible, or the machine has no cost table and none is given.
+    """
+    events, state = [], None
+    steps = sorted(
+        ((to_ns(at), parse_operation(op) if isinstance(op, str) else op) for at, op in operations),
+        key=lambda pair: pair[0],
+    )
+    for at_ns, operation in steps:
+        fresh = {"groups": groups} if state is None else {}
+        done = hotplug(machine, kernel, operation, state=state, costs=costs, locality=locality, **fresh)
+        if done.irq_off_ns is None:
+            raise ValueError(
+                f"machine={machine.name}: has no cost table; give costs= (a CostTable or a machine's name)"
+            )
+        state = done.state
+        events += _holds(at_ns, done, executor)
+        if isinstance(operation, Offline | Online):
+            explicit_ns = round(done.irq_off_ns["sched_set_rq"])
+            if explicit_ns:
+                events.append(HoldCpu(at_ns, operation.cpu, explicit_ns))
+            events.append(SetCpuOnline(at_ns, operation.cpu, isinstance(operation, Online)))
+    return tuple(events)
+
+
+def _holds(at_ns, done, executor):
+    """The calls one after the other: the executing CPU and the one whose run queue is locked."""
+    call_ns = round(done.irq_off_ns["rq_attach_root"])
+    if call_ns == 0:
+        return
+    online = np.flatnonzero(done.state.online).tolist()
+    calls = done.counts["rq_attach_root"]
+    for k in range(calls):
+        target = online[k // CALLS_A_CPU % len(online)]
+        begin = at_ns + k * call_ns
+        yield HoldCpu(begin, executor, call_ns)
+        if target != executor:
+            yield HoldCpu(begin, target, call_ns)
