@@ -241,8 +241,8 @@ class Run:
         pandas.DataFrame
             Index: the group's path. nr_throttles (queues throttled, not periods), nr_rethrottled (those whose last
             unthrottle was of no use: nothing more was granted in between), nr_works (tasks stopped at their return to
-            user space), overrun_ns (CPU time used beyond the quota by the time of the first grant after a throttle, sum),
-            overrun_max_ns (most that was owed at any grant).
+            user space), overrun_ns (CPU time used beyond the quota by the time of the first grant after a throttle,
+            sum), overrun_max_ns (most that was owed at any grant).
         """
         import pandas as pd
 

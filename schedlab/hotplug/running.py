@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import _check
 from ..events import HoldCpu, SetCpuOnline
 from ..units import to_ns
 from .operations import Offline, Online, parse_operation
@@ -55,9 +56,7 @@ def as_events(machine, kernel, operations, *, groups=1, executor: int = 0, costs
         fresh = {"groups": groups} if state is None else {}
         done = hotplug(machine, kernel, operation, state=state, costs=costs, locality=locality, **fresh)
         if done.irq_off_ns is None:
-            raise ValueError(
-                f"machine={machine.name}: has no cost table; give costs= (a CostTable or a machine's name)"
-            )
+            raise _check.wrong("machine", machine.name, "has no cost table: give costs=")
         state = done.state
         events += _holds(at_ns, done, executor)
         if isinstance(operation, Offline | Online):
