@@ -22,7 +22,9 @@ CHANGING = 31
 def scenario(machine: Machine) -> Workload:
     """Return a task that wakes each ms, and says how late, for each CPU that stays."""
     program = repeat(None, mark(), sleep(PERIOD), sample(PERIOD), run(WORK))
-    tasks = [Task(f"cpu{c}", program, cpus=c, label="waits") for c in range(machine.nr_cpus) if c != CHANGING]
+    cpus = [c for c in range(machine.nr_cpus) if c != CHANGING]
+    # out of step with each other and with the operations
+    tasks = [Task(f"cpu{c}", program, cpus=c, label="waits", start_ns=c * 31_337) for c in cpus]
     return Workload((), tasks, name="latency under hotplug")
 
 
