@@ -32,9 +32,7 @@ def plot_steps(steps: pd.DataFrame, schedules: pd.DataFrame):
                 alpha=0.85 if row.event not in BOX else 0.4, edgecolor=COLOURS["quiet"], linewidth=0.7,
             )  # fmt: skip
             order.add_patch(box)
-            text = row.step.replace("work queued", "work\nqueued").replace(
-                "mark, dequeue group", "mark,\ndequeue\ngroup"
-            )
+            text = row.step.replace(" ", "\n")
             if row.event == "switch":
                 text = f"switch\nto {row.task}"
             order.text(row.order, y, text, ha="center", va="center", fontsize=7.6)

@@ -7,7 +7,7 @@ unthrottling many groups, hotplug, and the comparison with the published numbers
 from .comparison import HOTPLUG_PUBLISHED_S, compare, df_failures
 from .hackbench import df_fit, df_hackbench, df_hackbench_runs, df_levels
 from .hotplug import IDEAL_S, df_hotplug, implied_rate
-from .noise import df_noise, published_fewest, published_needed
+from .noise import df_noise, published_fewest, published_needed, significant_from
 from .overrun import COUNTS, df_overrun, df_told
 from .scenario import Scenario
 from .steps import df_schedules, df_steps
@@ -16,15 +16,11 @@ from .text import (
     say_comparison,
     say_fit,
     say_hackbench,
-    say_hotplug,
     say_noise,
-    say_overrun,
     say_scenario,
-    say_steps,
-    say_told,
-    say_unthrottle,
     say_verdict,
 )
+from .text_models import say_hotplug, say_overrun, say_steps, say_told, say_unthrottle
 from .unthrottle import ANCHOR, ANCHOR_MS, LOCKUP, df_counts, df_irqoff
 
 __all__ = [
@@ -53,6 +49,7 @@ __all__ = [
     "implied_rate",
     "published_fewest",
     "published_needed",
+    "significant_from",
     "say_comparison",
     "say_fit",
     "say_hackbench",

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
+from tqdm.auto import tqdm
 
 from ...simulate import Simulation
 from ...units import NS_PER_US
@@ -139,7 +140,15 @@ def df_hackbench_runs(scenario: Scenario) -> tuple[pd.DataFrame, pd.DataFrame]:
         for name in scenario.kernels
     ]
     works = {groups: _workload(scenario, groups, cost_ns) for groups, _, _ in plan}
-    found = in_threads(lambda case: boot(scenario, scenario.kernels[case[1]], works[case[0]], *case[2:]), cases)
+    with tqdm(total=len(cases), leave=False, unit="boot") as bar:
+
+        def one(case):
+            groups, name, seed, periods = case
+            done = boot(scenario, scenario.kernels[name], works[groups], seed, periods)
+            bar.update()
+            return done
+
+        found = in_threads(one, cases)
     heads = [dict(zip(("groups", "kernel", "seed", "periods"), case)) for case in cases]
     runs = pd.DataFrame([head | {k: v for k, v in one.items() if k != "levels"} for head, one in zip(heads, found)])
     levels = pd.concat([one["levels"].reset_index().assign(**head) for head, one in zip(heads, found)])

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from .statistics import fewest_runs, power_of, runs_needed, welch
+from .statistics import LEVEL, fewest_runs, power_of, runs_needed, welch
 
 #: Numbers of runs a side for which the test is worked out; the mail does not say how many there were.
 RUNS = (3, 5, 10, 20)
@@ -48,6 +48,14 @@ def published_needed(published: pd.DataFrame) -> int:
     table = summary(published)
     sds, means = table.loc["amean_stddev"], table.loc["amean"]
     return runs_needed(means["tip_plus_series"] - means["tip"], sds["tip"], sds["tip_plus_series"])
+
+
+def significant_from(published: pd.DataFrame) -> int:
+    """Return the fewest runs a side with which the published difference would have p below 5 %."""
+    table = summary(published)
+    sds, means = table.loc["amean_stddev"], table.loc["amean"]
+    difference = means["tip_plus_series"] - means["tip"]
+    return next(n for n in range(2, 1000) if welch(difference, *(v for sd in sds for v in (sd, n)))["p"] < LEVEL)
 
 
 def published_fewest(published: pd.DataFrame) -> int:

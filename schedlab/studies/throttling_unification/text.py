@@ -5,9 +5,9 @@ import pandas as pd
 from ...published import Comparison
 from ..bandwidth_timers import say_comparison
 from . import comparison as compared
-from . import hotplug, overrun, steps, unthrottle
+from . import steps
 from .hackbench import MORE_BOOTS, MORE_PERIODS, US_PER_MESSAGE
-from .noise import published_fewest, published_needed
+from .noise import published_fewest, published_needed, significant_from
 from .scenario import CONTEXT_SWITCH_NS, ENOUGH_BOOTS, ENOUGH_PERIODS, OLD, SERIES, Scenario
 
 __all__ = ["say_comparison"]
@@ -36,35 +36,6 @@ def say_scenario(scenario: Scenario) -> str:
         text += (
             f"\n\nFewer than {ENOUGH_BOOTS} boots or {ENOUGH_PERIODS} periods: the rows of hackbench stand in the "
             "comparison as context."
-        )
-    return text
-
-
-def say_steps(schedules: pd.DataFrame) -> str:
-    """Return what the steps show.
-
-    Parameters
-    ----------
-    schedules : pandas.DataFrame
-        From `df_schedules`.
-    """
-    one = schedules[schedules["hogs"] == 1].set_index("model")["schedules"]
-    most = schedules["hogs"].max()
-    many = schedules[schedules["hogs"] == most].set_index("model")
-    new = many.loc["7.2"]
-    text = (
-        f"With one hog: {one['6.12']:g} call of `__schedule` for each throttle on 6.12, {one['6.18']:g} on 6.18, "
-        f"{one['7.2']:g} on 7.2. 6.12 takes the whole group off the queue, so further hogs cost nothing "
-        f"({many.loc['6.12', 'schedules']:g} with {most}). Under per-task throttling each of them is "
-        f"picked once and leaves: "
-        f"{many.loc['6.18', 'schedules']:g} calls and {many.loc['6.18', 'works']:g} dequeues with {most} on 6.18, "
-        f"{new['schedules']:g} and {new['works']:g} on 7.2."
-    )
-    if new["schedules_high"] > new["schedules_low"]:
-        text += (
-            f" (On 7.2 it is {new['schedules_low']:g}, and {new['schedules_high']:g} where the tick that "
-            f"ends the quota "
-            "ends a slice too.)"
         )
     return text
 
@@ -136,7 +107,7 @@ def say_noise(noise: pd.DataFrame, table: pd.DataFrame, published: pd.DataFrame,
     groups : int
     """
     needed, fewest = published_needed(published), published_fewest(published)
-    each = "; ".join(f"{row.runs} runs a side: p = {row.p:.3f}" for row in noise.itertuples())
+    each = "; ".join(f"{row.runs} runs a side: {_p(row.p)}" for row in noise.itertuples())
     first = noise.iloc[0]
     row = table[(table["groups"] == groups) & (table["kernel"] == SERIES)].iloc[0]
     ours = (
@@ -144,148 +115,22 @@ def say_noise(noise: pd.DataFrame, table: pd.DataFrame, published: pd.DataFrame,
         if row["boots_needed"] == row["boots_needed"]
         else "more boots than could be simulated"
     )
-    verdict = "cannot" if noise.loc[noise["runs"] < needed, "p"].max() > 0.05 else "can"
+    least = significant_from(published)
     return (
         f"**Can {first['difference_percent']:+.1f} % be told from noise?** With the posted standard "
         f"deviations Welch's test "
-        f"gives: {each}. At 5 % it takes **{needed} runs a side** to find a difference of this size in four cases of "
-        f"five. The mail does not say how many there were; its minimum, median, mean and maximum fit no "
-        f"fewer than {fewest}. "
-        f"Unless there were about {needed} or more, the posted difference {verdict} be told from noise.\n\n"
+        f"gives: {each}. **With fewer than {least} runs a side it cannot** (p above 0.05), and it takes "
+        f"**{needed} runs a "
+        "side** to find a difference of this size in four cases of five. The mail does not say how many "
+        "there were; its "
+        f"minimum, median, mean and maximum fit no fewer than {fewest}.\n\n"
         f"The model's own difference at `-g {groups}`, {row['difference_percent']:+.2f} %, would take {ours}; "
         f"{row['boots']:.0f} were run (p = {row['p']:.2f})."
     )
 
 
-def say_overrun(table: pd.DataFrame) -> str:
-    """Return what the overrun depends on.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        From `df_overrun`.
-    """
-    at = table[table["layout"] == overrun.ONE].set_index(["model", "section_ms"])["p99_ms"]
-    short, long = table["section_ms"].min(), table["section_ms"].max()
-    lines = [
-        f"- 6.12 stops a task inside the kernel too (full preemption): {at['6.12', short]:.1f} ms at the "
-        f"99th percentile, "
-        f"whatever the sections; that is the tick of 4 ms.",
-        f"- 6.18 lets each task run on to its return to user space: {at['6.18', short]:.1f} ms with sections of up to "
-        f"{short:g} ms, {at['6.18', long]:.0f} ms with {long:g} ms.",
-        f"- 7.2 is the same in kind: {at['7.2', long]:.0f} ms with {long:g} ms. With short sections it overruns less "
-        f"({at['7.2', short]:.2f} ms), by HRTICK and not by the series: without HRTICK it is "
-        f"{at[overrun.NO_HRTICK, short]:.1f} ms.",
-    ]
-    beyond = table[table["max_ms"] > table["bound_ms"]]
-    if len(beyond):
-        worst = beyond.loc[(beyond["max_ms"] / beyond["bound_ms"]).idxmax()]
-        lines.append(
-            f"- *{worst['layout']}*: {worst['model']} goes beyond a tick and a section of each task "
-            f"({worst['max_ms']:.1f} ms where that is {worst['bound_ms']:.1f} ms). The next table says why."
-        )
-    return "\n".join(lines)
-
-
-def say_told(table: pd.DataFrame) -> str:
-    """Return what becomes of a group whose tasks are a level further down.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        From `df_told`.
-    """
-    new = table[table["model"] == "7.2"]
-    others = table[table["model"] != "7.2"]["usage_over_quota"].max()
-    alone = new[new["beside"] == "alone"]
-    worst = alone.loc[alone["usage_over_quota"].idxmax()]
-    limited = alone[alone["tree"] == "child with a limit"]["usage_over_quota"].max()
-    beside = new[new["beside"] != "alone"]["usage_over_quota"].max()
-    return (
-        "**A finding, read from the source and reproduced by the model; nobody has confirmed it on a real kernel.** In "
-        "v7.2.13 the pick no longer looks whether a level is throttled. The next task is told by set_next_task_fair(), "
-        "which begins at the task's own queue and stops at the first level that still has a `curr`. When one task of "
-        "a child group follows another, that is the child's parent: throttled or not, it is not looked at. And a task "
-        "is otherwise told only at the moment at which the group becomes throttled, when it is the one that runs.\n\n"
-        f"So {worst['tasks']} {worst['program']} in a child without limit use "
-        f"{worst['usage_over_quota']:.2f} times their "
-        f"parent's quota in the model of 7.2 ({worst['throttles']} throttle, {worst['works']} task "
-        f"stopped): one leaves, "
-        f"the rest go on, and the debt grows faster than refills repay it. A limit of the child's own bounds it "
-        f"({limited:.2f}), and so does any other group on the CPU ({beside:.2f}): the way back from there "
-        f"passes through "
-        f"all levels. Without the series, on 6.18 and on 6.12 nothing exceeds {others:.2f}. hackbench's "
-        f"tree has limits "
-        "at every level: the runs above show how little of this reaches it."
-    )
-
-
-def say_unthrottle(counts: pd.DataFrame, irqoff: pd.DataFrame) -> str:
-    """Return where the time goes when many groups come back.
-
-    Parameters
-    ----------
-    counts, irqoff : pandas.DataFrame
-        From `df_counts` and `df_irqoff`.
-    """
-    lockup, anchor = unthrottle.LOCKUP, unthrottle.ANCHOR
-    at = irqoff[(irqoff["groups"] == lockup["groups"]) & (irqoff["cpus"] == lockup["cpus"])].set_index("way")
-    ratio = at.loc["inline", "longest_ms"] / at.loc["async", "longest_ms"]
-    low, high = unthrottle.ANCHOR_MS
-    most = irqoff[irqoff["way"] == "inline"].loc[lambda d: d["longest_ms"].idxmax()]
-    return (
-        f"One limited group, throttled on every CPU, with so many groups below it and ten tasks in each. "
-        f"The counts are a "
-        f"closed form that equals the engine's in {counts['equal'].sum()} of {len(counts)} simulated "
-        f"cases; states of the "
-        f"full size would not fit into memory. **Calibration:** a unit (a queue served, a group walked over, a level "
-        f"queued on) costs {unthrottle.price_ns():.0f} ns, so that the longest distribution with "
-        f"{anchor['groups']} groups "
-        f"on {anchor['cpus']} CPUs takes {(low + high) / 2:g} ms (observed: {low:g} to {high:g}). That the "
-        f"three units cost "
-        "the same, and how that machine's groups were nested, is assumed.\n\n"
-        f"On {lockup['cpus']} CPUs with {lockup['groups']} groups inline distribution holds one CPU for "
-        f"{at.loc['inline', 'longest_ms']:.0f} ms, asynchronous for {at.loc['async', 'longest_ms']:.1f} "
-        f"ms: {ratio:.0f} times "
-        f"as long, near the number of CPUs, while the sum over CPUs is the same. Per-task throttling adds the tasks: "
-        f"{at.loc['per task', 'longest_ms']:.1f} ms. The series changes none of these counts (one group "
-        f"has one queue a CPU; "
-        f"what is saved is a lock section). Reports speak of hard lockups, which take 10 s: at this price not "
-        f"even {most['cpus']} CPUs and {most['groups']} groups come to that ({most['longest_ms'] / 1000:.1f} s), so "
-        "that contention for locks and caches, which the model has not, must have been a part of it."
-    )
-
-
-def say_hotplug(table: pd.DataFrame) -> str:
-    """Return what hotplug does to the limit.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        From `df_hotplug`.
-    """
-    buggy = table[table["kernel"] == "buggy"].set_index("every_ms")["used_s"]
-    fixed = table[table["kernel"] == "fixed"]["used_s"].max()
-    posted = compared.HOTPLUG_PUBLISHED_S
-    rate = hotplug.implied_rate(table, posted["buggy"])
-    text = (
-        f"{hotplug.CPUS} hogs, cpu.max {hotplug.QUOTA_US} 100000, {hotplug.SECONDS} s: {hotplug.IDEAL_S:g} "
-        f"s of CPU time are "
-        f"due. Up to 6.13 each rebuild of the domains unthrottled the group on every CPU and gave it 1 ns: "
-        f"{buggy[hotplug.JUDGED_MS]:.1f} s with an operation each {hotplug.JUDGED_MS} ms. With the fix at "
-        f"most {fixed:.2f} s."
-    )
-    if rate == rate:
-        text += (
-            f" The mail does not say how fast its loop was: {posted['buggy']:g} s would be {rate:.1f} "
-            f"operations a second "
-            "here."
-        )
-    return text + (
-        f" Its runs without hotplug and with the fix took {posted['none']:g} and {posted['fixed']:g} s, "
-        f"more than is due: they "
-        "lasted about 21 s, and counted start and exit."
-    )
+def _p(p):
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def say_verdict(scenario: Scenario, comparison: Comparison) -> str:
