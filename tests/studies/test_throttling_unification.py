@@ -245,7 +245,7 @@ def test_levels__sums_and_rates():
 
 @pytest.fixture(scope="module")
 def beyond():
-    return study.df_overrun(study.Scenario.of(quick=True)).set_index(["layout", "model", "section_ms"])
+    return study.df_overrun(study.Scenario.of(quick=True)).set_index(["layout", "model", "section_ms"]).sort_index()
 
 
 def test_overrun__whole_queue_stops_within_a_tick(beyond):
@@ -266,7 +266,7 @@ def test_overrun__bound_of_g5k_where_tasks_are_in_the_limited_group(beyond):
 
 @pytest.fixture(scope="module")
 def told():
-    return study.df_told(study.Scenario.of(quick=True)).set_index(["tree", "program", "beside", "model"])
+    return study.df_told(study.Scenario.of(quick=True)).set_index(["tree", "program", "beside", "model"]).sort_index()
 
 
 def test_told__every_task_of_the_group_itself_is_stopped(told):

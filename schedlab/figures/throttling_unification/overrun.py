@@ -40,6 +40,7 @@ def plot_overrun(table: pd.DataFrame):
         bound = part.drop_duplicates("section_ms")
         axis.plot(bound["section_ms"], bound["bound_ms"], color=COLOURS["quiet"], linestyle=":")
         axis.set(xscale="log", yscale="log", xlabel="longest kernel section (ms)", title=layout)
+        axis.minorticks_off()
         for direction in (axis.xaxis, axis.yaxis):
             direction.set_major_formatter("{x:g}")
     axes[0, 0].set_ylabel("overrun of a throttle (ms)")

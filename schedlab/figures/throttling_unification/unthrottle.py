@@ -43,9 +43,9 @@ def plot_irqoff(table: pd.DataFrame, anchor: dict, anchor_ms: tuple, lockup: dic
     over_groups.set(xlabel="groups below the limited one", title=f"{anchor['cpus']} CPUs", xscale="log", yscale="log")
     over_cpus.set(xlabel="CPUs", title=f"{lockup['groups']} groups", xscale="log")
     over_cpus.set_xticks([8, 16, 32, 64, 128, 256, 512], ["8", "16", "32", "64", "128", "256", "512"])
-    over_cpus.minorticks_off()
     over_groups.set_ylabel("longest time with interrupts off (ms)")
     for axis in (over_groups, over_cpus):
+        axis.minorticks_off()
         axis.yaxis.set_major_formatter("{x:g}")
     over_groups.xaxis.set_major_formatter("{x:g}")
     fig.legend(*over_groups.get_legend_handles_labels(), loc="outside lower center", ncols=5)
