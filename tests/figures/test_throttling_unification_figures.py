@@ -42,16 +42,17 @@ def _runs():
     )
 
 
-def test_plot_hackbench():
+@pytest.mark.parametrize("identical", [False, True])
+def test_plot_hackbench(identical):
     sums = pd.DataFrame(
         [(1, "tip", 2, 1.01, np.nan, np.nan, np.nan), (1, "tip + series", 2, 1.02, 1.0, -2.0, 4.0),
          (1, "6.18", 2, 1.01, 0.0, -3.0, 3.0)],
         columns=["groups", "kernel", "boots", "mean_us", "difference_percent", "low_percent", "high_percent"],
     )  # fmt: skip
-    fig = draw.plot_hackbench(_runs(), sums, SUMMARY, 1)
-    assert fig.get_suptitle() == (
-        "The series changes the mean by +1.0 % in the model (\N{MINUS SIGN}2.0 to +4.0 %); +3.4 % was posted"
-    )
+    fig = draw.plot_hackbench(_runs(), sums.assign(identical=identical), SUMMARY, 1)
+    changed = "The series changes the mean by +1.0 % in the model (\N{MINUS SIGN}2.0 to +4.0 %); +3.4 % was posted"
+    same = "In the model the series changes no boot of hackbench -g 1; +3.4 % was posted"
+    assert fig.get_suptitle() == (same if identical else changed)
     assert fig.axes[0].get_xlabel().endswith("(% of the mean of tip)") and fig.axes[1].get_ylabel().endswith("(%)")
     means = [line.get_xdata()[0] for line in fig.axes[0].lines if line.get_marker() == "D"]
     assert means == pytest.approx([100, 100 * 215.36 / 208.29])

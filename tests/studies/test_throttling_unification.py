@@ -199,9 +199,14 @@ def test_boot__the_first_period_is_not_counted(small):
 
 
 def _table(tip, series, old):
-    rows = [(1, name, k, 10, 1000, us, 0.83) for name, values in zip((TIP, SERIES, OLD), (tip, series, old))
-            for k, us in enumerate(values)]  # fmt: skip
-    return pd.DataFrame(rows, columns=["groups", "kernel", "seed", "periods", "messages", "wall_us", "cpu_us"])
+    rows = [
+        (1, name, k, 10, round(1e6 / us), us, 0.83, 5000 if name == SERIES else 6000)
+        for name, values in zip((TIP, SERIES, OLD), (tip, series, old))
+        for k, us in enumerate(values)
+    ]
+    return pd.DataFrame(
+        rows, columns=["groups", "kernel", "seed", "periods", "messages", "wall_us", "cpu_us", "schedules"]
+    )
 
 
 RUNS = _table([1.00, 1.01, 0.99, 1.00], [1.02, 1.03, 1.01, 1.02], [1.00, 1.01, 0.99, 1.00])
@@ -215,11 +220,14 @@ def test_hackbench__difference_and_interval_by_hand():
     # boot by boot the difference is always the same
     assert row["paired_low_percent"] == pytest.approx(2.0) and row["paired_high_percent"] == pytest.approx(2.0)
     assert 2 <= row["boots_needed"] <= 6
+    assert not row["identical"] and row["schedules_per_s"] == pytest.approx(5000)
+    # 4 * 1000 calls of 1.5 us, over 4 million messages of 0.83 us
+    assert row["schedules_cost_percent"] == pytest.approx(100 * 6000 / (4e6 * 0.83), rel=0.01)
 
 
 def test_hackbench__the_same_numbers():
     row = study.df_hackbench(RUNS).set_index("kernel").loc[OLD]
-    assert row["difference_percent"] == 0 and row["p"] == 1 and np.isnan(row["boots_needed"])
+    assert row["difference_percent"] == 0 and row["p"] == 1 and row["identical"] and np.isnan(row["boots_needed"])
 
 
 def test_fit__hits_the_published_cost(monkeypatch):
@@ -395,6 +403,10 @@ def test_tolerances__are_those_that_were_named():
 def test_say__numbers_come_from_the_tables(scenario):
     sums = study.df_hackbench(RUNS)
     assert "+2.00 % against tip" in study.say_hackbench(scenario, sums)
+    same = study.df_hackbench(RUNS.assign(wall_us=1.0, messages=1000))
+    text = study.say_hackbench(scenario, same)
+    assert "changes no boot" in text and "for nothing" in text
+    assert "no number of boots" in study.say_noise(study.df_noise(SUMMARY), same, SUMMARY, 1)
     text = study.say_noise(study.df_noise(SUMMARY), sums, SUMMARY, 1)
     assert "**11 runs a side**" in text and "no fewer than 5" in text and "fewer than 7 runs a side it cannot" in text
     assert "HRTICK" in study.say_scenario(scenario)

@@ -58,6 +58,10 @@ def plot_hackbench(runs: pd.DataFrame, table: pd.DataFrame, published: pd.DataFr
         f"The series changes the mean by {row['difference_percent']:+.1f} % in the model "
         f"({row['low_percent']:+.1f} to {row['high_percent']:+.1f} %); {posted:+.1f} % was posted"
     )
+    if row["identical"]:
+        text = f"In the model the series changes no boot of hackbench -g {groups}; {posted:+.1f} % was posted"
+        headline(fig, text)
+        return fig
     headline(fig, text.replace("-", "\N{MINUS SIGN}"))
     return fig
 

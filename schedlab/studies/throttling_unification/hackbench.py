@@ -10,7 +10,7 @@ from ...simulate import Simulation
 from ...units import NS_PER_US
 from ...workloads.hackbench import nested_hackbench
 from .._threads import in_threads
-from .scenario import TIP, Scenario
+from .scenario import CONTEXT_SWITCH_NS, TIP, Scenario
 from .statistics import runs_needed, welch
 
 #: CPU time a message in the published runs (fact sheet D5: 207.8 s on 8 CPUs for 20 * 20 * 5e6 messages a leaf), us.
@@ -20,9 +20,10 @@ FIT_FROM_NS, FIT_STEP_NS = 400, 40
 #: Length of a run of the fit (periods), its boots, and its number of steps.
 FIT_PERIODS, FIT_BOOTS, FIT_STEPS = 2, 2, 2
 QUICK_FIT_PERIODS, QUICK_FIT_BOOTS = 1, 1
-#: Boots and periods of the further numbers of groups.
+#: Boots and periods of the further numbers of groups, which a quick run leaves out.
 MORE_BOOTS, MORE_PERIODS = 3, 3
-QUICK_MORE_BOOTS, QUICK_MORE_PERIODS = 2, 1
+#: Length of a period of the posted tree, s.
+PERIOD_S = 0.1
 COUNTERS = ("nr_throttles", "nr_rethrottled", "nr_works", "overrun_ns")
 STATS = ("usage_usec", "nr_periods", "nr_throttled", "throttled_usec")
 
@@ -41,17 +42,18 @@ def boot(scenario: Scenario, kernel, work, seed: int, periods: int) -> dict:
     Returns
     -------
     dict
-        messages, wall_us, cpu_us (each a message; wall is simulated time over all messages of the four leaves), and a
-        table of counters by group, without the first period.
+        messages, wall_us, cpu_us (each a message; wall is simulated time over all messages of the four leaves),
+        schedules (calls of __schedule), and levels: a table of counters by group. All without the first period.
     """
     job, period_ns = Simulation(scenario.machine, kernel, work, seed=seed), _period_ns(work)
     before, after = (_totals(job, n * period_ns) for n in (1, 1 + periods))
-    read, kernel_ns = (after[name] - before[name] for name in ("read", "kernel_ns"))
+    read, kernel_ns, schedules = (after[name] - before[name] for name in ("read", "kernel_ns", "schedules"))
     wall_ns = periods * period_ns
     return {
         "messages": read,
         "wall_us": wall_ns / read / NS_PER_US,
         "cpu_us": kernel_ns / read / NS_PER_US,
+        "schedules": schedules,
         "levels": after["levels"] - before["levels"],
     }
 
@@ -64,6 +66,7 @@ def _totals(job, until_ns):
     return {
         "read": int(run.channels()["read"].sum()),
         "kernel_ns": int(run.tasks()["kernel_ns"].sum()),
+        "schedules": int(run.cpus()["nr_schedules"].sum()),
         "levels": table.drop("/"),
     }
 
@@ -123,16 +126,15 @@ def df_hackbench_runs(scenario: Scenario) -> tuple[pd.DataFrame, pd.DataFrame]:
     -------
     runs : pandas.DataFrame
         groups (-g), kernel, seed, periods, messages, wall_us (simulated time over all messages), cpu_us (system time
-        of all tasks a message).
+        of all tasks a message), schedules (calls of __schedule on all CPUs).
     levels : pandas.DataFrame
         groups, kernel, seed, periods, group (path), level (1: outermost), nr_throttles, nr_rethrottled, nr_works,
         overrun_ns, usage_usec, nr_periods, nr_throttled, throttled_usec (all of the periods counted).
     """
     cost_ns = fitted_cost_ns(scenario)
-    boots, periods = (QUICK_MORE_BOOTS, QUICK_MORE_PERIODS) if scenario.quick else (MORE_BOOTS, MORE_PERIODS)
     plan = [(scenario.groups, scenario.nr_boots, scenario.nr_periods)]
     more = [n for n in scenario.more_groups if n != scenario.groups]
-    plan += [(n, boots, periods) for n in (more[:1] if scenario.quick else more)]
+    plan += [(n, MORE_BOOTS, MORE_PERIODS) for n in ([] if scenario.quick else more)]
     cases = [
         (groups, name, scenario.seed + k, periods)
         for groups, boots, periods in reversed(plan)  # the long ones first
@@ -172,10 +174,12 @@ def df_hackbench(runs: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         groups, kernel, boots, mean_us, sd_us, cov_percent, min_us, median_us, max_us (wall-clock time a message),
-        cpu_us (mean), and against tip: difference_percent of the means, low_percent, high_percent (95 % confidence
-        interval, Welch), p, paired_low_percent, paired_high_percent (the interval of the differences boot by boot: the
-        same seed has the same phases), boots_needed (a side, to find this difference with 80 % power at 5 %; missing
-        where no number of boots would).
+        cpu_us (mean), schedules_per_s, and against tip: identical (whether each boot passes as many messages as tip's),
+        schedules_cost_percent (of the CPU time, what tip's additional calls of __schedule would take at the price of a
+        whole switch; the model has them for nothing), difference_percent of the means, low_percent, high_percent (95 %
+        confidence interval, Welch), p, paired_low_percent, paired_high_percent (the interval of the differences boot by
+        boot: the same seed has the same phases), boots_needed (a side, to find this difference with 80 % power at 5 %;
+        missing where no number of boots would).
     """
     rows = []
     for (groups, kernel), part in runs.groupby(["groups", "kernel"], sort=False):
@@ -194,8 +198,13 @@ def df_hackbench(runs: pd.DataFrame) -> pd.DataFrame:
             "median_us": np.median(ours),
             "max_us": ours.max(),
             "cpu_us": part["cpu_us"].mean(),
+            "schedules_per_s": part["schedules"].sum() / (part["periods"].sum() * PERIOD_S),
         }
         if kernel != TIP:
+            theirs = runs[(runs["groups"] == groups) & (runs["kernel"] == TIP)]
+            row["identical"] = part["messages"].tolist() == theirs["messages"].tolist()
+            saved_us = (theirs["schedules"].sum() - part["schedules"].sum()) * CONTEXT_SWITCH_NS / NS_PER_US
+            row["schedules_cost_percent"] = 100 * saved_us / (theirs["messages"] * theirs["cpu_us"]).sum()
             row |= _against(base, ours)
         rows.append(row)
     return pd.DataFrame(rows)
@@ -236,7 +245,7 @@ def df_levels(levels: pd.DataFrame) -> pd.DataFrame:
         (nr_throttled / nr_periods), throttled_cpus (throttled_usec over time), usage_cpus. All are means over boots
         and the groups of a level.
     """
-    table = levels.assign(seconds=levels["periods"] * 0.1)
+    table = levels.assign(seconds=levels["periods"] * PERIOD_S)
     sums = table.groupby(["groups", "kernel", "level"], sort=False)[[*COUNTERS, *STATS, "seconds"]].sum().reset_index()
     return pd.DataFrame(
         {

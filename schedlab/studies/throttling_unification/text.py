@@ -27,7 +27,7 @@ def say_scenario(scenario: Scenario) -> str:
     )
     if scenario.quick:
         text += (
-            "\n\n**A quick run:** fewer boots, shorter ones, fewer further `-g` and fewer points of every sweep. The "
+            "\n\n**A quick run:** fewer boots, shorter ones, no further `-g` and fewer points of every sweep. The "
             "numbers below are coarser for it."
         )
     if not scenario.is_published:
@@ -79,15 +79,26 @@ def say_hackbench(scenario: Scenario, table: pd.DataFrame) -> str:
         lines.append(line)
     row = table[(table["groups"] == scenario.groups) & (table["kernel"] == SERIES)].iloc[0]
     same = table[(table["groups"] == scenario.groups) & (table["kernel"] == OLD)].iloc[0]
-    text = "\n".join(lines) + (
-        f"\n\nThe same seed has the same phases under both kernels; taken boot by boot, the series changes "
-        f"{row['paired_low_percent']:+.2f} to {row['paired_high_percent']:+.2f} % (95 %)."
-    )
-    if same["paired_low_percent"] == same["paired_high_percent"] == 0:
+    text = "\n".join(lines) + "\n\n"
+    if row["identical"]:
         text += (
-            f" With `-g {scenario.groups}` 6.18 does exactly what tip does: a CPU has one task to choose from, so that "
-            "HRTICK and the newer rules of EEVDF decide nothing."
+            f"With `-g {scenario.groups}` the series changes no boot: each passes the very same number of "
+            f"messages. There "
+            "are more CPUs than tasks; a task that runs is told at the same tick either way, and runs on "
+            "to the end of its "
+            "call. What the series saves are calls of `__schedule` that pick the same task again, and "
+            "**those the model "
+            "has for nothing: a ratio of exactly 1 is no measurement of their price.** Were each as dear "
+            "as a whole switch "
+            f"({CONTEXT_SWITCH_NS / 1000:g} us), they would be {row['schedules_cost_percent']:.3f} % of the CPU time."
         )
+    else:
+        text += (
+            "The same seed has the same phases under both kernels; taken boot by boot, the series changes "
+            f"{row['paired_low_percent']:+.2f} to {row['paired_high_percent']:+.2f} % (95 %)."
+        )
+    if same["identical"]:
+        text += " 6.18 does what tip does: where a CPU has one task, HRTICK and newer rules of EEVDF decide nothing."
     more = [n for n in table["groups"].unique() if n != scenario.groups]
     if more:
         text += (
@@ -116,6 +127,12 @@ def say_noise(noise: pd.DataFrame, table: pd.DataFrame, published: pd.DataFrame,
         else "more boots than could be simulated"
     )
     least = significant_from(published)
+    own = (
+        f"The model's own difference at `-g {groups}`, {row['difference_percent']:+.2f} %, would take {ours}; "
+        f"{row['boots']:.0f} were run (p = {row['p']:.2f})."
+    )
+    if row["identical"]:
+        own = f"The model has no difference of its own at `-g {groups}`: no number of boots would find one."
     return (
         f"**Can {first['difference_percent']:+.1f} % be told from noise?** With the posted standard "
         f"deviations Welch's test "
@@ -124,8 +141,7 @@ def say_noise(noise: pd.DataFrame, table: pd.DataFrame, published: pd.DataFrame,
         "side** to find a difference of this size in four cases of five. The mail does not say how many "
         "there were; its "
         f"minimum, median, mean and maximum fit no fewer than {fewest}.\n\n"
-        f"The model's own difference at `-g {groups}`, {row['difference_percent']:+.2f} %, would take {ours}; "
-        f"{row['boots']:.0f} were run (p = {row['p']:.2f})."
+        f"{own}"
     )
 
 
