@@ -137,7 +137,7 @@ def say_unthrottle(counts: pd.DataFrame, irqoff: pd.DataFrame) -> str:
         f"has one queue a CPU; "
         f"what is saved is a lock section). Reports speak of hard lockups, which take 10 s: at this price not "
         f"even {most['cpus']} CPUs and {most['groups']} groups come to that ({most['longest_ms'] / 1000:.1f} s), so "
-        "that contention for locks and caches, which the model has not, must have been a part of it."
+        "that contention for locks and caches, which the model has not, may have been a part of it."
     )
 
 
