@@ -101,7 +101,7 @@ def say_told(table: pd.DataFrame) -> str:
         f"passes through "
         f"all levels. Without the series, on 6.18 and on 6.12 nothing exceeds {others:.2f}. hackbench's "
         f"tree has limits "
-        "at every level: the runs above show how little of this reaches it."
+        "at every level, which is the bounded case."
     )
 
 
