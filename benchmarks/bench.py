@@ -28,6 +28,8 @@ GOALS = (
     ("(a) jobs a CPU second over SimPy's", "a/simpy", 30, 12, True),
     ("(b) simulated over CPU time, 64 CPUs", "b", 30, 12, True),
     ("(c) simulated over CPU time, 512 CPUs", "c", 2, 0.8, True),
+    ("(e) hackbench, 20 messages a step", "e", 0.3, 1 / 30, True),
+    ("(f) hackbench, message by message", "f", 0.05, 1 / 240, True),
     ("time of an event, 512 CPUs over 16", "c/s", 2.5, 3, False),
 )
 
@@ -124,7 +126,7 @@ def median(readings: list[Reading], rate) -> float:
 
 def find_ratios(readings: dict) -> dict[str, float]:
     """Return the ratios of medians by the keys of GOALS, those that were measured."""
-    ratios = {key: median(readings[key], lambda r: r.simulated_s / r.cpu_s) for key in "bc"}
+    ratios = {key: median(readings[key], lambda r: r.simulated_s / r.cpu_s) for key in "bcef"}
     for peer in {"simpy", "simso"} & set(readings):
         jobs = [median(readings[name], lambda r: r.jobs / r.cpu_s) for name in ("a", peer)]
         ratios[f"a/{peer}"] = jobs[0] / jobs[1]

@@ -4,6 +4,7 @@ import random
 from dataclasses import dataclass
 
 import schedlab as sl
+from schedlab.workloads import hackbench
 
 #: (a): number of tasks by period in ms, 4,490 jobs a simulated second in all.
 TASKS_BY_PERIOD_MS = {1: 1, 2: 2, 5: 4, 10: 6, 20: 11, 50: 14, 100: 26}
@@ -114,12 +115,21 @@ def _stress_ng() -> Scenario:
     )  # fmt: skip
 
 
+def _hackbench(key: str, coarsen: int, seconds: float) -> Scenario:
+    """hackbench in four leaves of a tree of limited groups, 160 tasks on 512 CPUs; a step is `coarsen` messages."""
+    machine, work = sl.Machine.load("epyc-2x128-smt2"), hackbench.nested_hackbench(groups=1, coarsen=coarsen)
+    title = f"512 CPUs, hackbench three levels deep, {coarsen} a step"
+    return Scenario(key, title, machine, sl.Kernel.version("7.2"), work, seconds)
+
+
 def scenarios() -> list[Scenario]:
-    """Return (a) to (d), and (s): the load of (b) and (c) on 16 CPUs."""
+    """Return (a) to (f), and (s): the load of (b) and (c) on 16 CPUs."""
     return [
         _periodic(),
         _bursts("b", sl.Machine.load("hypervisor-64cpu-smt2"), seconds=4),
         _bursts("c", sl.Machine.load("epyc-2x128-smt2"), seconds=1),
         _stress_ng(),
+        _hackbench("e", coarsen=20, seconds=1),
+        _hackbench("f", coarsen=1, seconds=0.5),
         _bursts("s", sixteen_cpus(), seconds=10),
     ]
