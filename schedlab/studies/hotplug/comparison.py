@@ -9,14 +9,14 @@ from ...machine import Machine
 from ...patches_hotplug import LARGE_SYSTEMS
 from ...published import Comparison, load
 from .series_a import df_irq_off, df_operations, predict_operations
-from .series_b import MACHINES, df_held_out, df_ladder
+from .series_b import df_fit_sizes, df_held_out, df_ladder
 
 WALKS = "Three operations at three patch levels: fitted, seven parameters for nine numbers"
 CALLS = "rq_attach_root() calls of 20 partition switches"
 ATTACH = "One rq_attach_root() call: follows from the operations"
 TYPICAL = "One rq_attach_root() call without walks: taken as it is"
-LADDER = "The ladder: fitted, about as many parameters as numbers"
-GRACE = "Normal grace periods: fitted"
+LADDER = "The ladder of {machine}: fitted, {parameters} parameters for {numbers} independent numbers"
+GRACE = "Normal grace periods: fitted, one parameter for one number a machine"
 HELD_OUT = "Held out: from one machine or one measurement to another"
 
 #: Tolerances in percent, named before: 5 for the operations (and what follows from them), 2 for the ladder.
@@ -32,11 +32,12 @@ def compare() -> Comparison:
             WALKS, name, "ms", row.published_ms, row.predicted_ms, role="calibration", percent=OPERATIONS_PERCENT
         )
     _add_attaches(comparison)
-    for machine in MACHINES:
+    for sizes in df_fit_sizes().itertuples():
+        machine, claim = sizes.machine, LADDER.format(**sizes._asdict())
         for row in df_ladder(machine).itertuples():
             name = f"ladder_s.{machine}.p{row.after_patch}.{row.column}"
             published, predicted = row.published_s, row.predicted_s
-            comparison.add(LADDER, name, "s", published, predicted, role="calibration", percent=LADDER_PERCENT)
+            comparison.add(claim, name, "s", published, predicted, role="calibration", percent=LADDER_PERCENT)
         _add_grace(comparison, machine)
     for row in df_held_out().itertuples():
         comparison.add(HELD_OUT, row.quantity, row.unit, row.published, row.predicted, percent=row.allowed_percent)

@@ -83,6 +83,35 @@ def df_held_out() -> pd.DataFrame:
     return table.assign(error_percent=error, allowed_percent=100 * table.pop("tolerance"))
 
 
+#: How a cost of the Intel machine may be carried over to the AMD one.
+CARRIED = ("as it is", "by memory")
+
+
+def df_transfer() -> pd.DataFrame:
+    """Return what the Intel costs of patches 4, 5, 7 and 8 give on AMD, as they are and scaled by memory.
+
+    By memory: times the ratio of what a write of extra_bw costs on the two machines (from patch 6, which therefore is
+    not in the table). Two of the eight rows are held-out predictions; the others show what was *not* predicted.
+
+    Columns: patch, carried, predicted_s, published_s, error_percent, named_before.
+    """
+    intel, amd = fit_ladder(INTEL), fit_ladder(AMD)
+    servers = LARGE_SYSTEMS[5]
+    ratios = dict(zip(CARRIED, (1.0, amd.unit_ns[servers] / intel.unit_ns[servers])))
+    rows = []
+    for number in (4, 5, 7, 8):
+        patch = LARGE_SYSTEMS[number - 1]
+        for carried, ratio in ratios.items():
+            predicted = intel.unit_ns[patch] * ratio * amd.driver[patch] / _S
+            error = 100 * (predicted / amd.removed_s[patch] - 1)
+            rows.append((patch, carried, predicted, amd.removed_s[patch], error, (number, carried) in _NAMED))
+    columns = ["patch", "carried", "predicted_s", "published_s", "error_percent", "named_before"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+_NAMED = {(5, "by memory"), (7, "as it is")}
+
+
 def df_sizes(machine: str, sizes=(128, 256, 512, 1024)) -> pd.DataFrame:
     """Return the predicted ramp of machines of that shape.
 
@@ -157,6 +186,21 @@ IDENTIFIABILITY = (
     ),
     ("flush of a dead CPU", "patch 2", "its effective time alone: nobody waits for it, it slows the others"),
 )
+
+
+def df_fit_sizes() -> pd.DataFrame:
+    """Return how many parameters each fit of the series has, for how many numbers.
+
+    A total that is the sum of two published cells counts once with them. Columns: machine, parameters, numbers
+    (independent of each other), cells (published), max_error_percent.
+    """
+    rows = []
+    for machine in MACHINES:
+        table = df_ladder(machine)
+        nr_parameters = sum(seconds > 0 for seconds in fit_ladder(machine, method="cells").removed_s.values()) + 2
+        sums = (table.groupby("after_patch")["column"].nunique() == 3).sum()
+        rows.append((machine, nr_parameters, len(table) - sums, len(table), table["error_percent"].abs().max()))
+    return pd.DataFrame(rows, columns=["machine", "parameters", "numbers", "cells", "max_error_percent"])
 
 
 def df_identifiability() -> pd.DataFrame:
