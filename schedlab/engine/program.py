@@ -76,7 +76,7 @@ def step_wake(s, task, sync, n, cost, keep):
             remember_post(s, sync, s.task_batch_time[task], keep)
             continue
         waiter = take_waiter(s, sync)
-        s.task_stamp[waiter] = s.task_batch_time[task]
+        s.task_stamp[waiter] = s.task_batch_time[task] if n == WAKE_ALL else s.sys_now[0]
         try_to_wake_up(s, waiter)
         if cost > 0:
             begin_work(s, task, 1, cost)

@@ -192,21 +192,26 @@ def do_wait(m, task: TaskRecord, step: Wait) -> bool:
 
 
 def do_wake(m, task: TaskRecord, step: Wake) -> bool:
-    """Begin to wake waiters, and remember up to `keep` posts for those who did not wait."""
+    """Begin to wake waiters."""
     waiters = m.waiters.setdefault(step.name, [])
-    posts = m.posts.setdefault(step.name, [])
-    wanted = max(1, len(waiters)) if step.n == ALL else step.n
-    n = min(wanted, len(waiters))
-    task.batch, task.batch_step, task.batch_began = waiters[:n], step, m.now
-    del waiters[:n]
-    posts.extend([m.now] * min(wanted - n, max(0, step.keep - len(posts))))
+    task.batch = max(1, len(waiters)) if step.n == ALL else step.n
+    task.batch_step, task.batch_began = step, m.now
     return True
 
 
 def wake_one(m, task: TaskRecord) -> bool:
-    """Wake the next waiter of the batch; with a cost the waker then has kernel work to do."""
+    """Wake the next waiter, who may have come since the batch began; with a cost the waker then has kernel work to do.
+
+    While nobody waits, up to `keep` posts are remembered for those who will.
+    """
     step = task.batch_step
-    waiter = task.batch.pop(0)
+    waiters, posts = m.waiters[step.name], m.posts.setdefault(step.name, [])
+    task.batch -= 1
+    if not waiters:
+        if len(posts) < step.keep:
+            posts.append(task.batch_began)
+        return True
+    waiter = waiters.pop(0)
     waiter.stamp = task.batch_began if step.n == ALL else m.now
     placement.wake_task(m, waiter)
     if not step.cost_ns:

@@ -45,7 +45,8 @@ def leave_interrupt(m):
     """The event on this CPU is over: where it interrupted user work, a lazy request counts now."""
     cpu = m.cpus[m.this_cpu]
     if cpu.lazy and cpu.curr is not None and cpu.curr.in_user_step:
-        cpu.need_resched = True
+        cpu.lazy = False
+        resched_curr(m, cpu.number)
 
 
 def clear_requests(cpu):

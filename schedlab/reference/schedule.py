@@ -204,6 +204,7 @@ def tick(m, cpu: CpuRecord):
     speed.hold(m, cpu, m.kernel.costs.tick_ns)
     if cpu.lazy:
         # a lazy request waits no longer than this
+        cpu.lazy = False
         resched_curr(m, cpu.number)
     tick_entities(m, cpu, from_hrtick=False)
 

@@ -238,7 +238,7 @@ class TaskRecord:
     throttled: bool = False
     work: int = 0
     spin_until: int | None = None
-    batch: list = field(default_factory=list)
+    batch: int = 0
     batch_step: object = None
     batch_began: int = 0
     call: object = None

@@ -88,10 +88,11 @@ def say_told(table: pd.DataFrame) -> str:
     beside = new[new["beside"] != "alone"]["usage_over_quota"].max()
     return (
         "**A finding of the model, confirmed on real kernels: 7.2 lets such a group run on.** Guests with 7.2.12 and "
-        "7.2.13 do it (stretches of 0.04 to 14.6 s at full speed, then a standstill until the debt is paid); guests with "
-        "6.12.117, 6.18.15, 6.19.14, 7.0.13, 7.1.13 and 7.3.4 do not. There any other task on that CPU, a kworker each "
-        "half second, ends a stretch, so that the mean over 10 s was 10 to 19 % of a CPU under a quota of 10 %, and 20 to "
-        "100 % where the CPU was emptied. In v7.2.13 the pick no longer looks whether a level is throttled. The next task is told by set_next_task_fair(), "
+        "7.2.13 do it (stretches of 0.04 to 14.6 s at full speed, then a standstill until the debt is paid); guests "
+        "with 6.12.117, 6.18.15, 6.19.14, 7.0.13, 7.1.13 and 7.3.4 do not. There any other task on that CPU, a "
+        "kworker each half second, ends a stretch, so that the mean over 10 s was 10 to 19 % of a CPU under a quota of "
+        "10 %, and 20 to 100 % where the CPU was emptied. In v7.2.13 the pick no longer looks whether a level is "
+        "throttled. The next task is told by set_next_task_fair(), "
         "which begins at the task's own queue and stops at the first level that still has a `curr`. When one task of "
         "a child group follows another, that is the child's parent: throttled or not, it is not looked at. And a task "
         "is otherwise told only at the moment at which the group becomes throttled, when it is the one that runs.\n\n"
