@@ -1,13 +1,12 @@
 """The figures of the study of hotplug."""
 
-from .growth import plot_exponents, plot_growth, plot_irq_off, plot_partitions
+from .growth import plot_growth, plot_irq_off, plot_partitions
 from .ladder import plot_waterfall
 from .operations import plot_operations, plot_visits
 from .outlook import plot_both_series, plot_held_out, plot_sizes
 
 __all__ = [
     "plot_both_series",
-    "plot_exponents",
     "plot_growth",
     "plot_held_out",
     "plot_irq_off",

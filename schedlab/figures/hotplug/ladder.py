@@ -21,7 +21,7 @@ def plot_waterfall(intel: pd.DataFrame, amd: pd.DataFrame, intel_cells: pd.DataF
     zoom = intel[intel["after_patch"] >= 3]
     panels = (
         (axes[0], intel, intel_cells, "Intel, 480 CPUs"),
-        (axes[1], intel, intel_cells, "the same, from patch 4 on"),
+        (axes[1], zoom, intel_cells[intel_cells["after_patch"] >= 3], "the same, from patch 3 on"),
         (axes[2], amd, amd_cells, "AMD, 512 CPUs"),
     )
     for axis, table, cells, title in panels:
@@ -30,10 +30,9 @@ def plot_waterfall(intel: pd.DataFrame, amd: pd.DataFrame, intel_cells: pd.DataF
         axis.plot(totals["published_s"], totals["after_patch"], label="published total", **PUBLISHED)
         axis.set(title=title, xlabel="off and on again, all CPUs (s)")
         axis.grid(axis="y", visible=False)
-    axes[0].set_xlim(0, 1.06 * intel["total_s"].max())
-    axes[1].set_xlim(0, 1.1 * zoom["total_s"].max())
-    axes[2].set_xlim(0, 1.1 * amd["total_s"].max())
-    names = [f"{row.patch} {row.after_patch}" if row.patch else "without the series" for row in intel.itertuples()]
+        most = (table["total_s"] + table["removed_s"]).max()
+        axis.set_xlim(0, 1.32 * most)
+    names = [f"{row.after_patch} {row.patch}" if row.patch else "without the series" for row in intel.itertuples()]
     axes[0].set(yticks=intel["after_patch"], yticklabels=names, ylim=(len(names) - 0.5, -0.5))
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     ends = [(table["total_s"].iloc[0], table["total_s"].iloc[-1]) for table in (intel, amd)]
@@ -48,17 +47,18 @@ def plot_waterfall(intel: pd.DataFrame, amd: pd.DataFrame, intel_cells: pd.DataF
 
 def _steps(axis, table):
     """Draw what is left in each direction, and beside it what the patch took off."""
-    rows = table["after_patch"]
+    rows, takes = table["after_patch"], table["removed_s"] > 0
     axis.barh(rows, table["offline_s"], color=COLOURS["blue"], height=0.6, label="offline (model)")
     axis.barh(
         rows, table["online_s"], left=table["offline_s"], color=COLOURS["sky"], height=0.6, label="online (model)"
     )
+    took = table[takes]
     axis.barh(
-        rows, table["removed_s"], left=table["total_s"], facecolor="white", edgecolor=COLOURS["vermilion"],
+        rows[takes], took["removed_s"], left=took["total_s"], facecolor="white", edgecolor=COLOURS["vermilion"],
         height=0.6, linewidth=0.9, label="taken off by the patch",
     )  # fmt: skip
-    for row in table[table["removed_s"] > 0].itertuples():
+    for row in took.itertuples():
         axis.annotate(
-            f"\N{MINUS SIGN}{row.removed_s:.3g}", (row.total_s + row.removed_s, row.after_patch), xytext=(8, 0),
+            f"\N{MINUS SIGN}{row.removed_s:.2f}", (row.total_s + row.removed_s, row.after_patch), xytext=(8, 0),
             textcoords="offset points", va="center", fontsize=8, color=COLOURS["vermilion"], clip_on=True,
         )  # fmt: skip

@@ -10,20 +10,19 @@ NAMES = {"partition_root": "partition switch", "cpu_offline": "CPU offline", "cp
 
 
 @styled
-def plot_operations(operations: pd.DataFrame):
+def plot_operations(operations: pd.DataFrame, review: pd.DataFrame):
     """Draw the time of each operation at each level, group walks apart, with the published medians.
 
     Parameters
     ----------
-    operations : pandas.DataFrame
-        From `df_operations`.
+    operations, review : pandas.DataFrame
+        From `df_operations` and `df_review`; a level that breaks an invariant in the latter is marked.
     """
     levels = list(operations["kernel"].unique())
     fig, axes = plt.subplots(1, len(NAMES), figsize=(9.6, 3.9), sharey=True)
     rows = np.arange(len(levels))
     for axis, (name, label) in zip(axes, NAMES.items()):
         part = operations[operations["operation"] == name].set_index("kernel").loc[levels]
-        broken = part["violations"] > 0
         axis.barh(rows, part["fixed_ms"], color=COLOURS["line"], height=0.62, label="fixed (model)")
         axis.barh(
             rows, part["walks_ms"], left=part["fixed_ms"], color=COLOURS["blue"], height=0.62,
@@ -31,14 +30,11 @@ def plot_operations(operations: pd.DataFrame):
         )  # fmt: skip
         known = part["published_ms"].notna()
         axis.plot(part.loc[known, "published_ms"], rows[known], label="published median", **PUBLISHED)
-        for row in rows[broken]:
-            axis.annotate(
-                "broken", (part["predicted_ms"].iloc[row], row), xytext=(5, 0), textcoords="offset points",
-                va="center", color=COLOURS["vermilion"], fontsize=8.5,
-            )  # fmt: skip
         axis.set(xlabel="time of the operation (ms)", title=label)
         axis.grid(axis="y", visible=False)
-    axes[0].set(yticks=rows, yticklabels=levels, ylim=(len(levels) - 0.5, -0.5))
+    broken = set(review.loc[review["violation"] != "", "kernel"])
+    names = [f"{level}\n(loses a quota)" if level in broken else level for level in levels]
+    axes[0].set(yticks=rows, yticklabels=names, ylim=(len(levels) - 0.5, -0.5))
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     ms = operations.pivot(index="kernel", columns="operation", values="predicted_ms")["partition_root"]
     headline(
@@ -78,9 +74,11 @@ def plot_visits(visits: pd.DataFrame, fits: pd.DataFrame):
         errors.plot(row.parameters, row.max_error_percent, "o", color=colour, markersize=8 if used else 5.5)
         name = f"{row.model} (in use)" if used else row.model
         name += ", two rebuilds: refuted" if row.model == "M3" else ""
+        last = row.parameters == numbers
+        offset = (-7 if last else 7, -13 if row.model == "M0b" else 5)  # M0 stands beside M0b
         errors.annotate(
-            f"{name} {row.max_error_percent:.1f} %", (row.parameters, row.max_error_percent), xytext=(7, 5),
-            textcoords="offset points", fontsize=8.5, color=colour, ha="left" if row.parameters < numbers else "right",
+            f"{name} {row.max_error_percent:.1f} %", (row.parameters, row.max_error_percent), xytext=offset,
+            textcoords="offset points", fontsize=8.5, color=colour, ha="right" if last else "left",
         )  # fmt: skip
     errors.axvline(numbers, color=COLOURS["vermilion"], linewidth=1)
     errors.annotate(

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from ..style import COLOURS, headline, styled
+from ..style import COLOURS, PUBLISHED, headline, styled
 
 _CARRIED = {"as it is": (COLOURS["orange"], "s"), "by memory": (COLOURS["blue"], "o")}
 
@@ -31,18 +31,17 @@ def plot_held_out(held_out: pd.DataFrame, transfer: pd.DataFrame):
             errors.plot(error[good == ok], rows[good == ok], "o", color=colour, markersize=6.5, label=label)
     names = [name.removeprefix("heldout.") for name in held_out["quantity"]]
     errors.set(yticks=rows, yticklabels=names, ylim=(len(rows) - 0.5, -0.5))
-    errors.set(xlabel="predicted over published (%)", title="Held out")
-    errors.legend(loc="lower right", frameon=True, edgecolor="none")
+    errors.set(xlabel="error of the prediction (%)", title="Held out")
     patches = list(transfer["patch"].unique())
     for how, (colour, marker) in _CARRIED.items():
         part = transfer[transfer["carried"] == how]
         ratio = 1 + part["error_percent"] / 100
         at = [patches.index(patch) for patch in part["patch"]]
-        carried.plot(ratio, at, marker, color=colour, markersize=6.5, label=how)
+        carried.plot(ratio, at, marker, color=colour, markersize=6.5, label=f"Intel's cost {how}")
     named = transfer[transfer["named_before"]]
     carried.plot(
         1 + named["error_percent"] / 100, [patches.index(patch) for patch in named["patch"]], "o", markersize=13,
-        markerfacecolor="none", markeredgecolor=COLOURS["ink"], label="one of the held-out",
+        markerfacecolor="none", markeredgecolor=COLOURS["ink"], label="among the held-out",
     )  # fmt: skip
     limit = held_out["allowed_percent"].max() / 100
     carried.axvspan(1 - limit, 1 + limit, color=COLOURS["green"], alpha=0.15, linewidth=0)
@@ -51,27 +50,28 @@ def plot_held_out(held_out: pd.DataFrame, transfer: pd.DataFrame):
     carried.set_xticks([0.3, 1, 3], ["0.3", "1", "3"])
     carried.minorticks_off()
     carried.set(xlabel="predicted over published (ratio)", title="Intel's cost of a unit carried over to AMD")
-    carried.legend(loc="lower right", fontsize=8, frameon=True, edgecolor="none")
+    handles = [line for axis in (errors, carried) for line in axis.get_legend_handles_labels()[0]]
+    fig.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     for axis in (errors, carried):
         axis.grid(axis="y", visible=False)
     best = transfer.assign(off=transfer["error_percent"].abs()).groupby("patch", sort=False)["off"].min()
     lost = [patch for patch in patches if best[patch] > 100 * limit]
-    text = f"{good.sum()} of {len(good)} held-out predictions are within what was allowed"
+    text = f"{good.sum()} of {len(good)} held-out predictions hold"
     headline(fig, text + (f"; {', '.join(lost)} carries over in neither way" if lost else ""))
     return fig
 
 
 @styled
-def plot_sizes(intel: pd.DataFrame, amd: pd.DataFrame):
+def plot_sizes(intel: pd.DataFrame, amd: pd.DataFrame, published: pd.DataFrame):
     """Draw the ramp of machines of other sizes, without and with the series, with what is not known as a band.
 
     Parameters
     ----------
-    intel, amd : pandas.DataFrame
-        From `df_sizes`.
+    intel, amd, published : pandas.DataFrame
+        From `df_sizes` and `df_published_ramps`.
     """
     fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.9), sharey=True)
-    for axis, (name, table) in zip(axes, (("Intel", intel), ("AMD", amd))):
+    for axis, (name, table), known in zip(axes, (("Intel", intel), ("AMD", amd)), published.itertuples()):
         total = table.groupby("cpus")[["low_s", "high_s"]].sum()
         final = table[table["part"] == "final"].set_index("cpus")[["low_s", "high_s"]]
         capacity = table[table["part"] == "cache-group-capacity"].set_index("cpus")[["low_s", "high_s"]]
@@ -85,13 +85,14 @@ def plot_sizes(intel: pd.DataFrame, amd: pd.DataFrame):
             capacity.index, capacity["low_s"], color=COLOURS["green"], linestyle="--", marker="o", markersize=3.5,
             label="taken off by patch 5 alone",
         )  # fmt: skip
+        axis.plot([known.cpus] * 2, [known.without_s, known.with_s], label="published", **PUBLISHED)
         axis.set(xscale="log", yscale="log", xlabel="CPUs", title=f"{name}'s shape")
         axis.set_xticks(total.index, [f"{n:,}" for n in total.index])
         axis.minorticks_off()
     axes[0].yaxis.set_major_formatter("{x:,.4g}")
     axes[0].set_ylabel("off and on again, all CPUs (s)")
     axes[0].plot([], [], color=COLOURS["quiet"], linewidth=6, alpha=0.25, label="band: fixed or growing with CPUs")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     n = intel["cpus"].max()
     last = [table[table["cpus"] == n].set_index("part")[["low_s", "high_s"]] for table in (intel, amd)]
     said = []
@@ -135,12 +136,13 @@ def plot_both_series(both: pd.DataFrame, lattice: pd.DataFrame):
     ramp.set(xlabel="off and on again, 480 CPUs (s)", title="Which series", xlim=(0, 1.12 * both["total_s"].max()))
     ramp.legend(loc="lower right")
     rows = np.arange(len(lattice))
-    least.barh(rows, lattice["least_ms"], color=COLOURS["blue"], height=0.6)
+    least.hlines(rows, lattice["least_ms"], lattice["most_ms"], color=COLOURS["blue"], linewidth=2)
+    least.plot(lattice["least_ms"], rows, "o", color=COLOURS["blue"], markersize=6.5)
     left = (lattice["least_ms"] / lattice["share_of_final_percent"] * 100).mean()
     least.axvline(left, color=COLOURS["ink"], linewidth=1)
     least.annotate(
-        "left after all eight", (left, 0), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8.5,
-        color=COLOURS["ink"], bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+        "left after\nall eight", (left, len(rows) - 1), xytext=(4, 0), textcoords="offset points", va="center",
+        fontsize=8.5, color=COLOURS["ink"],
     )  # fmt: skip
     least.set(xscale="log", yticks=rows, yticklabels=lattice["patch"], ylim=(len(rows) - 0.5, -0.5))
     least.xaxis.set_major_formatter("{x:,.4g}")

@@ -13,6 +13,7 @@ from ...hotplug.published_tables import base_kernel
 from ...hotplug.shapes import with_nodes
 from ...machine import Machine
 from ...patches_hotplug import LARGE_SYSTEMS, SKIP_OFFLINE_WALKS, SKIP_VALID_RESYNC
+from ...published import load
 
 MACHINES = (INTEL, AMD)
 _S = 1e9
@@ -63,8 +64,8 @@ def df_structure() -> pd.DataFrame:
     """
     rows = []
     for name, nodes in ((INTEL, 1), (INTEL, 3), (AMD, 1)):
-        machine = Machine.load(name)
-        done = base_ramp(machine if nodes == 1 else with_nodes(machine, nodes))
+        # by its name a ramp is found that other tables have made already
+        done = base_ramp(name if nodes == 1 else with_nodes(Machine.load(name), nodes))
         found = fit_structure(fit_ladder(name, done), done)
         errors = [100 * error for error in found["residuals"]]
         rows.append((name, nodes, found["t_pc"], found["t_ln"], found["t_it"], *errors, found["condition"]))
@@ -121,6 +122,14 @@ def df_sizes(machine: str, sizes=(128, 256, 512, 1024)) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["cpus", "part", "low_s", "high_s"])
 
 
+def df_published_ramps() -> pd.DataFrame:
+    """Return the published ramps of the two machines. Columns: machine, cpus, without_s, with_s (all eight patches)."""
+    cpus = load("hotplug_facts").query("quantity == 'cpus'").set_index("machine")["value"]
+    total = load("hotplug_ladder").set_index(["machine", "after_patch"])["total_s"]
+    rows = [(machine, int(cpus[machine]), total[machine, 0], total[machine, 8]) for machine in MACHINES]
+    return pd.DataFrame(rows, columns=["machine", "cpus", "without_s", "with_s"])
+
+
 def df_both_series(machine: str = INTEL, groups=(1, 1001, 4001)) -> pd.DataFrame:
     """Return the ramp with and without either series over the number of task groups.
 
@@ -132,7 +141,7 @@ def df_both_series(machine: str = INTEL, groups=(1, 1001, 4001)) -> pd.DataFrame
         for skips in (False, True):
             kernel = base.with_patch(*(LARGE_SYSTEMS if large else ()))
             kernel = kernel.with_patch(SKIP_OFFLINE_WALKS, SKIP_VALID_RESYNC) if skips else kernel
-            done = ramp(Machine.load(machine), kernel)
+            done = ramp(Machine.load(machine), kernel) if large or skips else base_ramp(machine)
             for number in groups:
                 priced = done.with_groups(number).priced(cost_table(machine))
                 walks = sum(parts["walks"] for parts in priced.values()) / _S

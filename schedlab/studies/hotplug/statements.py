@@ -30,7 +30,7 @@ def _of_walks():
     off = groups.query("cgroups == 10_000 and operation == 'cpu_offline'")["irq_off_us"].item()
     yield (
         WALKS,
-        "with both patches these times no longer grow with the number of groups",
+        "once both patches are in, the times do not depend on the number of groups",
         PARTLY,
         f"from 0 to 10,000 cgroups a partition switch grows by {grown['partition_root']:.2f} ms, an offline by "
         f"{grown['cpu_offline']:.2f} ms, an online by {grown['cpu_online']:.2f} ms: the CPU that goes or comes still "
@@ -41,7 +41,7 @@ def _of_walks():
     median, longest = irq.loc[("base", "median")], irq.loc[("base", "max")]
     yield (
         WALKS,
-        "every rebuild leaves each CPU with interrupts off for close to a millisecond in the worst case",
+        "each rebuild turns interrupts off on each CPU, for nearly a millisecond at worst",
         PARTLY,
         f"interrupts are off on the CPU that rebuilds, {walks['rq_attach_root']} times "
         f"{median['predicted_us']:.0f} us a partition switch; another CPU waits only if it wants its run queue's lock. "
@@ -49,7 +49,7 @@ def _of_walks():
     )
     yield (
         WALKS,
-        "rq_online_fair() cannot tell a rebuild from a CPU coming up",
+        "rq_online_fair() sees no difference between a rebuild and a CPU that comes up",
         YES,
         "the rebuild's own rq_attach_root() puts the coming CPU online; the explicit call finds it online",
     )
@@ -59,7 +59,7 @@ def _of_review():
     ms = df_operations().query("operation == 'partition_root'").set_index("kernel")["predicted_ms"]
     yield (
         REVIEW,
-        "make that one loop",
+        "the two walks can be one loop",
         PARTLY,
         f"takes a partition switch from {ms['base']:.1f} to {ms['V1a']:.1f} ms with an assumed share; at best it "
         f"saves what patch 1 saves ({ms['patch1']:.1f} ms), and both patches leave {ms['patch1+2']:.1f} ms",

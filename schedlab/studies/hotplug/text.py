@@ -39,7 +39,7 @@ def say_operations(operations: pd.DataFrame, walks: pd.DataFrame) -> str:
     visits = walks.pivot(index="kernel", columns="operation", values="group_visits")
     lines = [
         "| kernel | " + " | ".join(f"{NAMES[name]} (ms) | group visits" for name in OPERATIONS) + " |",
-        "|---" * (1 + 2 * len(OPERATIONS)) + "|",
+        "|:---" + "|---:" * (2 * len(OPERATIONS)) + "|",
     ]
     for level in operations["kernel"].unique():
         cells = (f"{ms.loc[level, name]:.2f} | {visits.loc[level, name]:,}" for name in OPERATIONS)
@@ -64,7 +64,7 @@ def say_fits(fits: pd.DataFrame, visits: pd.DataFrame) -> str:
     fits, visits : pandas.DataFrame
         From `df_fits` and `df_visit_costs`.
     """
-    lines = ["| model | parameters | numbers | largest error | |", "|---|---:|---:|---:|---|"]
+    lines = ["| model | parameters | numbers | largest error | |", "|:---|---:|---:|---:|:---|"]
     for row in fits.sort_values("parameters").itertuples():
         error = f"{row.max_error_percent:.1f} %"
         lines.append(f"| {row.model} | {row.parameters} | {row.numbers} | {error} | {row.says} |")
@@ -115,7 +115,7 @@ def say_review(review: pd.DataFrame, shortest: pd.DataFrame) -> str:
     trace = review[review["trace"] == "quota while offline"]
     lines = [
         "| step | operation | group has a quota | " + " | ".join(levels) + " |",
-        "|---" * (3 + len(levels)) + "|",
+        "|---:|:---" + "|:---" * (1 + len(levels)) + "|",
     ]
     spoken = ("CPU 3 goes offline", "the group gets a quota", "CPU 3 comes online")
     for number, part in trace.groupby("step"):
@@ -135,9 +135,9 @@ def say_review(review: pd.DataFrame, shortest: pd.DataFrame) -> str:
     (violation,) = trace.loc[trace["violation"] != "", "violation"]
     lines += [
         "",
-        f"The columns show `runtime_enabled` of the group on CPU 3. **{violation}.** The group runs without a limit "
-        f"there until somebody writes its quota again. Of the {tried} possible sequences of up to {first['steps']} "
-        f"operations on a group without a quota, {first['broken']} end like this, and none that is shorter; "
+        "The columns show `runtime_enabled` of the group on CPU 3. At the end the model says: "
+        f"**{violation}.** The group runs without a limit there until somebody writes its quota again. "
+        f"Of the {tried} possible sequences of up to {first['steps']} operations on a group without a quota, {first['broken']} end like this, and none that is shorter; "
         f"with a quota from the start, {short['steps']} are enough ({short['first_broken']}). "
         f"Every other level survives all of them: {', '.join(sorted(set(shortest['kernel']) - set(broken['kernel'])))}."
         " The order is the reason: the coming CPU is made active, the rebuild's own rq_attach_root() puts it online "
