@@ -83,19 +83,22 @@ static inline int64_t draw(const state *s, uint64_t *stream, int64_t mean)
 static int pull_up(const state *s, int64_t e)
 {
     se_t *n = &s->se[e];
-    int64_t v = n->vruntime, sl = n->slice;
+    int64_t v = n->vruntime, sl = n->slice, most = sl;
     if (n->left >= 0) {
         v = min64(v, s->se[n->left].min_vruntime);
         sl = min64(sl, s->se[n->left].min_slice);
+        most = max64(most, s->se[n->left].max_slice);
     }
     if (n->right >= 0) {
         v = min64(v, s->se[n->right].min_vruntime);
         sl = min64(sl, s->se[n->right].min_slice);
+        most = max64(most, s->se[n->right].max_slice);
     }
-    if (n->min_vruntime == v && n->min_slice == sl)
+    if (n->min_vruntime == v && n->min_slice == sl && n->max_slice == most)
         return 0;
     n->min_vruntime = v;
     n->min_slice = sl;
+    n->max_slice = most;
     return 1;
 }
 
@@ -140,6 +143,7 @@ static void tree_insert(const state *s, int64_t q, int64_t e, int64_t key)
     int64_t v = n->vruntime, sl = n->slice;
     n->min_vruntime = v;
     n->min_slice = sl;
+    n->max_slice = sl;
     int64_t parent = -1, at = s->rq[q].root;
     int left = 1;
     while (at >= 0) {
@@ -148,6 +152,8 @@ static void tree_insert(const state *s, int64_t q, int64_t e, int64_t key)
             m->min_vruntime = v;
         if (sl < m->min_slice)
             m->min_slice = sl;
+        if (sl > m->max_slice)
+            m->max_slice = sl;
         parent = at;
         left = key < m->key;
         at = left ? m->left : m->right;

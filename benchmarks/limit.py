@@ -74,7 +74,7 @@ def schedule(s, cpu):
         update_curr(s, cpu)
         s.task_work[prev] -= now - s.cpu_work_stamp[cpu]
     s.cpu_work_stamp[cpu] = now
-    task = pick_eevdf(s, cpu) if s.rq_nr[cpu] > 0 else -1
+    task = pick_eevdf(s, cpu, True) if s.rq_nr[cpu] > 0 else -1
     if task != prev:
         if prev >= 0:
             put_prev(s, cpu, prev)
@@ -113,7 +113,7 @@ def wake(s, task):
     s.rq_nr[cpu] += 1
     eevdf_enqueue(s, cpu, task)
     s.se_on_rq[task] = 1
-    if s.rq_curr[cpu] < 0 or pick_eevdf(s, cpu) == task:
+    if s.rq_curr[cpu] < 0 or pick_eevdf(s, cpu, True) == task:
         resched_curr(s, cpu)
 
 
