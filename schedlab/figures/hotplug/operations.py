@@ -90,6 +90,6 @@ def plot_visits(visits: pd.DataFrame, fits: pd.DataFrame):
     headline(
         fig,
         f"A visit costs {factor[1:].min():.1f} to {factor[1:].max():.1f} times as much in hotplug; the fit spends "
-        f"{fit['parameters']} parameters on {fit['numbers']} numbers",
+        f"{fit['parameters']:.0f} parameters on {fit['numbers']:.0f} numbers",
     )
     return fig

@@ -137,7 +137,8 @@ def say_review(review: pd.DataFrame, shortest: pd.DataFrame) -> str:
         "",
         "The columns show `runtime_enabled` of the group on CPU 3. At the end the model says: "
         f"**{violation}.** The group runs without a limit there until somebody writes its quota again. "
-        f"Of the {tried} possible sequences of up to {first['steps']} operations on a group without a quota, {first['broken']} end like this, and none that is shorter; "
+        f"Of the {tried} possible sequences of up to {first['steps']} operations on "
+        f"a group without a quota, {first['broken']} end like this, and none that is shorter; "
         f"with a quota from the start, {short['steps']} are enough ({short['first_broken']}). "
         f"Every other level survives all of them: {', '.join(sorted(set(shortest['kernel']) - set(broken['kernel'])))}."
         " The order is the reason: the coming CPU is made active, the rebuild's own rq_attach_root() puts it online "

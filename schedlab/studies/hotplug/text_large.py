@@ -192,8 +192,8 @@ def say_both_series(both: pd.DataFrame, lattice: pd.DataFrame) -> str:
         f"Of the eight, each still saves at least {least['least_ms']:.1f} ms of an offline and online at full size "
         f"after any subset of the others (the least: {least['patch']}, {least['share_of_final_percent']:.0f} % of what "
         f"is left after all). What a patch saves does not depend on the others (largest difference {ordered:.2f} ms): "
-        "the eight act on separate terms of the model, which therefore *cannot* show that one makes another superfluous. "
-        "Patches 5 and 7 both save allocations in reality; these are in the costs of their loops."
+        "the eight act on separate terms of the model, which therefore *cannot* show that one makes another "
+        "superfluous. Patches 5 and 7 both save allocations in reality; these are in the costs of their loops."
     )
 
 
