@@ -2,6 +2,7 @@
 
 from .growth import plot_growth, plot_irq_off, plot_partitions
 from .ladder import plot_waterfall
+from .latency import plot_latency
 from .operations import plot_operations, plot_visits
 from .outlook import plot_both_series, plot_held_out, plot_sizes
 
@@ -10,6 +11,7 @@ __all__ = [
     "plot_growth",
     "plot_held_out",
     "plot_irq_off",
+    "plot_latency",
     "plot_operations",
     "plot_partitions",
     "plot_sizes",

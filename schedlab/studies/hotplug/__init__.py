@@ -6,6 +6,7 @@ large systems, what was held out, both together, and the comparison with the pub
 
 from ..bandwidth_timers import say_comparison
 from .comparison import compare, df_failures
+from .latency import df_latency, say_latency
 from .review import TRACES, df_review, df_shortest_traces
 from .scaling import df_cpus, df_exponents, df_groups, df_partitions
 from .scope import Scope
@@ -66,6 +67,7 @@ __all__ = [
     "df_identifiability",
     "df_irq_off",
     "df_ladder",
+    "df_latency",
     "df_lattice",
     "df_operations",
     "df_partitions",
@@ -89,6 +91,7 @@ __all__ = [
     "say_identifiability",
     "say_irq_off",
     "say_ladder",
+    "say_latency",
     "say_operations",
     "say_partitions",
     "say_review",
