@@ -17,7 +17,7 @@ def plot_latency(latency: pd.DataFrame):
         From `df_latency`.
     """
     numbers = sorted(latency["groups"].unique())
-    fig, axes = plt.subplots(1, len(numbers), figsize=(9.6, 3.4), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(1, len(numbers), figsize=(9.6, 3.6), sharey=True, squeeze=False)
     for axis, groups in zip(axes[0], numbers):
         here = latency[latency["groups"] == groups]
         for level, (colour, style, label) in LEVELS.items():
@@ -35,7 +35,7 @@ def plot_latency(latency: pd.DataFrame):
     least = same.set_index("level").loc["V2", "p99.9_us"]
     headline(
         fig,
-        f"With {worst['groups'] - 1:,} cgroups and {worst['per_second']:g} operations a second one waking of a "
-        f"thousand is {worst['p99.9_us']:.0f} us late at {worst['level']}, {least:.0f} us at V2",
+        f"{worst['groups'] - 1:,} cgroups, {worst['per_second']:g} operations a second: one waking of a thousand "
+        f"{worst['p99.9_us']:.0f} us late at {worst['level']}, {least:.0f} us at V2",
     )
     return fig

@@ -29,9 +29,10 @@ def scenario(machine: Machine) -> Workload:
 
 
 def operations(per_second: float, seconds: float) -> list[tuple[int, str]]:
-    """Return operations on one CPU, off and on in turn, evenly spaced."""
+    """Return operations on one CPU, off and on in turn, at an even rate but out of step with the tasks."""
     step = round(NS_PER_S / per_second)
-    times = range(step // 2, round(seconds * NS_PER_S), step)
+    count = round(seconds * per_second)
+    times = [k * step + step // 4 + k * 618_034 % 1_000_000 * (step // 2) // 1_000_000 for k in range(count)]
     return [(at, f"{'online' if k % 2 else 'offline'} cpu {CHANGING}") for k, at in enumerate(times)]
 
 
@@ -58,10 +59,10 @@ def df_latency(
 
     seconds = 1.0 if quick else 4.0
     if quick:
-        groups, per_second = (groups[0], groups[-1]), (per_second[0], per_second[-1])
+        groups, per_second = ({values[0], values[-1]} for values in (groups, per_second))
     machine = Machine.load(GUEST)
     work = scenario(machine)
-    cells = [(level, nr, rate) for level in levels for nr in groups for rate in per_second]
+    cells = [(level, nr, rate) for level in levels for nr in sorted(groups) for rate in sorted(per_second)]
     rows = []
     for level, nr, rate in tqdm(cells, disable=not progress, leave=False, unit="run"):
         kernel = base_kernel().with_patch(*LEVELS[level])
