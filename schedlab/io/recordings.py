@@ -4,6 +4,7 @@ The files are data/recordings/*.jsonl.gz (SOURCES.md there says how each was mad
 same form.
 """
 
+import dataclasses
 import gzip
 import json
 from dataclasses import dataclass, field
@@ -16,7 +17,6 @@ from .. import _check
 from .._resources import data_path
 from ..kernel import Kernel
 from ..machine import Machine
-from ..units import NS_PER_US
 from ..workload import Group, Workload
 from ._recorded_programs import channels_of, tasks_of
 
@@ -87,22 +87,31 @@ class Recording:
 
     @cached_property
     def timer_phases_us(self) -> dict[str, float]:
-        """Phase of each group's period timer in us after zero, for the groups of which the trace tells it."""
-        periods = {group["path"]: group["period_us"] for group in self.raw.get("groups", ())}
-        return {path: phase_of(times, periods[path]) for path, times in self.raw.get("timers_us", {}).items()}
+        """Phase of each group's period timer in us after zero, for the groups of which it is known.
 
-    def workload(self, phases: str = "given", shift_us: float = 0.0) -> Workload:
+        The trace tells most. A kernel before 6.4 draws none: its timers are at multiples of their period of the boot
+        clock, told or not.
+        """
+        periods = {group["path"]: group["period_us"] for group in self.raw.get("groups", ())}
+        told = {path: phase_of(times, periods[path]) for path, times in self.raw.get("timers_us", {}).items()}
+        if self.kernel.timer_phase != "aligned":
+            return told
+        return {path: -self.raw["zero_ns"] / 1000 % period for path, period in periods.items()} | told
+
+    def workload(self, phases: str = "given", shift_us: float = 0.0, placement: str = "free") -> Workload:
         """Return its groups and tasks.
 
         Parameters
         ----------
         phases : {"given", "unknown"}
-            With the timer phases that were recorded, or as the kernel draws them. A kernel before 6.4 draws none: its
-            timers are at multiples of the period of the boot clock.
+            With the timer phases that were recorded, or as the kernel draws them.
         shift_us : float
-            Everything starts that much later.
+            The programs start that much later.
+        placement : {"free", "recorded"}
+            "recorded" pins each thread to the CPU on which it ran longest.
         """
         _check.choice("phases", phases, ("given", "unknown"))
+        _check.choice("placement", placement, ("free", "recorded"))
         known = self.timer_phases_us if phases == "given" else {}
         groups = tuple(
             Group(
@@ -117,7 +126,18 @@ class Recording:
         programs = [one | {"start_us": one["start_us"] + shift_us} for one in self.raw["programs"]]
         usage = {path: row["usage_us"] for path, row in self.measured.items() if "usage_us" in row}
         tasks = tasks_of(programs, usage)
+        if placement == "recorded":
+            homes = self._homes()
+            tasks = tuple(dataclasses.replace(task, cpus=homes.get(task.name, task.cpus)) for task in tasks)
         return Workload(groups, tasks, name=self.name, channels=channels_of(programs))
+
+    def _homes(self) -> dict[str, int]:
+        """The CPU on which each thread ran longest."""
+        lengths: dict[str, dict[int, float]] = {}
+        for cpu, thread, start, end in self.raw.get("runs_us", ()):
+            of_thread = lengths.setdefault(thread, {})
+            of_thread[cpu] = of_thread.get(cpu, 0.0) + end - start
+        return {thread: max(of_cpu, key=of_cpu.get) for thread, of_cpu in lengths.items()}
 
     def runs(self, group: str) -> np.ndarray:
         """Return the run intervals of the programs of a group: rows of (start, end) in us after zero, in order."""
@@ -138,7 +158,7 @@ def phase_of(times, period_us: int) -> float:
     middle = np.angle(turns.sum()) / (2 * np.pi) * period_us
     apart = (np.asarray(times) - middle + period_us / 2) % period_us - period_us / 2
     early = float(np.quantile(apart, 1 - _LATE, method="lower" if len(apart) > 10 else "higher"))
-    return round((middle + early) % period_us, 1)
+    return round(float(middle + early) % period_us, 1)
 
 
 @lru_cache
@@ -172,8 +192,3 @@ def load(kind: str | None = None, name: str = "") -> list[Recording]:
     if kind is not None:
         _check.choice("kind", kind, KINDS)
     return [one for one in _shipped() if (kind is None or one.kind == kind) and one.name.startswith(name)]
-
-
-def us(value: float) -> int:
-    """Return microseconds as whole ns."""
-    return round(value * NS_PER_US)
