@@ -49,7 +49,7 @@ def df_measured() -> pd.DataFrame:
     for one in load("hole"):
         raw = one.raw
         share = 100 * one.measured["/A"]["usage_us"] / raw["wall_us"]
-        head = raw["kernel"]["version"], one.kernel.hrtick, raw["variant"], raw["condition"], raw["repeat"]
+        head = raw["kernel"]["version"], "HRTICK" in raw["kernel"]["features"], raw["variant"], raw["condition"], raw["repeat"]
         rows.append((*head, share, longest_ms(raw["usage_ms"])))
     columns = ["version", "hrtick", "variant", "condition", "repeat", "share_percent", "longest_ms"]
     return pd.DataFrame(rows, columns=columns)
@@ -89,7 +89,7 @@ def df_windows(scenario: Scenario, variant: str = "nestNN") -> pd.DataFrame:
     for one in load("hole"):
         raw = one.raw
         if (raw["variant"], raw["condition"], raw["repeat"]) == (variant, "as it comes", 1):
-            if raw["kernel"]["version"] in VERSIONS and one.kernel.hrtick == (raw["kernel"]["version"] != "6.18.15"):
+            if raw["kernel"]["version"] in VERSIONS and ("HRTICK" in raw["kernel"]["features"]) == (raw["kernel"]["version"] != "6.18.15"):
                 rows += [(raw["kernel"]["version"], k, used) for k, used in enumerate(raw["usage_ms"])]
     for version in ("6.18", "7.2"):
         kernel = Kernel.version(version, base_slice_ns=1_400_000)

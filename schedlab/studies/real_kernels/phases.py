@@ -28,7 +28,7 @@ def rayleigh_p(r: float, n: int) -> float:
     0.018
     """
     z = n * r * r
-    return float(np.exp(-z) * (1 + (2 * z - z * z) / (4 * n)))
+    return max(0.0, float(np.exp(-z) * (1 + (2 * z - z * z) / (4 * n))))
 
 
 def df_phases(draws: int = 400) -> pd.DataFrame:

@@ -96,12 +96,18 @@ def run_as(
         shift_us = float(np.random.default_rng((seed, 6)).uniform(0, spread_us))
         phases = "given" if aligned else phases
     work = one.workload(phases, shift_us, placement)
-    programs = one.raw["programs"]
-    endless = any(program["kind"] == "pipe" for program in programs)
-    end_us = max(program.get("end_us", program["start_us"] + 1e6 * program["secs"]) for program in programs) + shift_us
-    length = round((end_us if endless else end_us + BEYOND_US) * NS_PER_US)
+    endless = any(program["kind"] == "pipe" for program in one.raw["programs"])
+    length = round((end_us(one) + shift_us + (0 if endless else BEYOND_US)) * NS_PER_US)
     stop = "duration" if endless else "exit"
     return simulate(one.machine, kernel, work, length, seed=seed, stop=stop, log=log)
+
+
+def end_us(one: Recording) -> float:
+    """When the recorded programs ended, us. Pipes print no end: it is the last expiry that the trace shows."""
+    ends = [program["end_us"] for program in one.raw["programs"] if "end_us" in program]
+    expiries = [times[-1] + 1 for times in one.raw.get("timers_us", {}).values()]
+    asked = [program["start_us"] + 1e6 * program["secs"] for program in one.raw["programs"]]
+    return max(ends or expiries or asked)
 
 
 def usage_us(one: Recording, path: str) -> float:
@@ -118,15 +124,17 @@ def usage_us(one: Recording, path: str) -> float:
 MEASURES = ("nr_periods", "nr_throttled", "throttled_ms", "usage_ms", "nr_bursts")
 
 
-def counters(run: Run, path: str) -> dict[str, float]:
-    """The model's counters of a group in the units of MEASURES."""
-    row = run.cpu_stat().loc[path]
+def counters(run: Run) -> dict[str, dict[str, float]]:
+    """The model's counters of each group in the units of MEASURES (the raw table: cpu_stat() makes frames of it)."""
     return {
-        "nr_periods": row["nr_periods"],
-        "nr_throttled": row["nr_throttled"],
-        "throttled_ms": row["throttled_usec"] / 1000,
-        "usage_ms": row["usage_usec"] / 1000,
-        "nr_bursts": row["nr_bursts"],
+        path: {
+            "nr_periods": int(row["nr_periods"]),
+            "nr_throttled": int(row["nr_throttled"]),
+            "throttled_ms": row["throttled_ns"] / 1e6,
+            "usage_ms": row["usage_ns"] / 1e6,
+            "nr_bursts": int(row["nr_bursts"]),
+        }
+        for path, row in zip(run.workload.group_paths, run.groups)
     }
 
 
@@ -194,5 +202,4 @@ def df_counters(scenario: Scenario) -> pd.DataFrame:
 
 
 def _all(scenario, one, phases, seed=0, placement="free"):
-    run = run_as(scenario, one, phases, seed, placement)
-    return {path: counters(run, path) for path in one.measured}
+    return counters(run_as(scenario, one, phases, seed, placement))
