@@ -12,6 +12,17 @@ from .periods import df_alignment, df_intervals, df_run_per_period
 from .phases import df_phase_points, df_phases
 from .rebuild import df_calls, df_points, df_slopes, df_walks
 from .runs import Scenario, df_counters, df_latency
+from .text import (
+    df_failures,
+    df_left_out,
+    df_recordings,
+    say_alignment,
+    say_counters,
+    say_hole,
+    say_latency,
+    say_recordings,
+    say_verdict,
+)
 
 __all__ = [
     "Scenario",
@@ -19,16 +30,25 @@ __all__ = [
     "df_alignment",
     "df_calls",
     "df_counters",
+    "df_failures",
     "df_hole_measured",
     "df_hole_model",
     "df_intervals",
     "df_latency",
+    "df_left_out",
     "df_not_comparable",
     "df_phase_points",
     "df_phases",
     "df_points",
+    "df_recordings",
     "df_run_per_period",
     "df_slopes",
     "df_walks",
     "df_windows",
+    "say_alignment",
+    "say_counters",
+    "say_hole",
+    "say_latency",
+    "say_recordings",
+    "say_verdict",
 ]
