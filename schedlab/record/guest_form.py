@@ -3,11 +3,13 @@
 import gzip
 import re
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
 from . import form, ftrace
 from .scenarios import COOKIES, LEVELS, NESTED, PAIR_LIMIT
 
+#: How long the scripts' programs run unless SECS says otherwise.
+_SECONDS = {"scn_a.sh": 10.0, "scn_b.sh": 4.0, "scn_d.sh": 3.0}
 _CALL = re.compile(r"([\d.]+) us +\| +(\w+)\(\);")
 
 
@@ -32,7 +34,9 @@ def recordings(folder: Path, run: dict) -> list[dict]:
     machine = {"cpus": len(run["cpu_siblings"]), "siblings": _siblings(run["cpu_siblings"]), "is": "QEMU guest"}
     shared = {"how": f"{run['script']} {' '.join(run['variables'])}", "clock": run["virtual_time"], "run": run["run"]}
     kinds = {"scn_a.sh": _pairs, "scn_b.sh": _cookies, "scn_c.sh": _rebuilds, "scn_d.sh": _nested}
-    return [one | shared for one in kinds[run["script"]](folder, run["run"], kernel, machine)]
+    asked = [v.partition("=")[2].strip("'\"") for v in run["variables"] if v.startswith("SECS=")]
+    secs = float(asked[-1]) if asked else _SECONDS.get(run["script"], 0.0)
+    return [one | shared for one in kinds[run["script"]](folder, run["run"], kernel, machine, secs)]
 
 
 def _version_of(run):
@@ -57,15 +61,13 @@ def _measured(stats):
     return {group: {k.replace("usec", "us"): v for k, v in row.items() if k in names} for group, row in stats.items()}
 
 
-def _pairs(folder, run, kernel, machine):
+def _pairs(folder, run, kernel, machine, secs):
     found = []
     for stat in sorted(folder.glob("a.k*.cpustat")):
         case = stat.name.removesuffix(".cpustat")
         threads = re.search(r"k(\d+)", case)[1]
         outs = {name: (folder / f"{case}.{name}.txt").read_text() for name in "AB"}
-        programs = [form.program(f"busy -N {n} -n {threads} -t 10", out, f"/{n}") for n, out in outs.items()]
-        for one in programs:
-            one["secs"] = 2.0 if one["wall_ms"] < 5_000 else 10.0
+        programs = [form.program(f"busy -N {n} -n {threads} -t {secs:g}", out, f"/{n}") for n, out in outs.items()]
         groups = [{"path": f"/{n}", "quota_us": PAIR_LIMIT[0], "period_us": PAIR_LIMIT[1], "burst_us": 0} for n in "AB"]
         events = _events(folder / f"{case}.trace.gz")
         lead = min(p["start_ns"] for p in programs) / 1000 - events[0][0]
@@ -81,14 +83,14 @@ def _pairs(folder, run, kernel, machine):
     return [*found, scan_of | {"period_us": 100_000, "phases_us": phases}]
 
 
-def _nested(folder, run, kernel, machine):
+def _nested(folder, run, kernel, machine, secs):
     found = []
     for case, (limits, command) in NESTED.items():
         stat = folder / f"d.{case}.cpustat"
         if not stat.exists():
             continue
         groups = [dict(path=p, quota_us=q, period_us=t, burst_us=0) for p, (q, t) in zip(LEVELS, limits)]
-        one = form.program(command + " -t 3", (folder / f"d.{case}.txt").read_text(), LEVELS[-1])
+        one = form.program(f"{command} -t {secs:g}", (folder / f"d.{case}.txt").read_text(), LEVELS[-1])
         measured = _measured(form.cpu_stat(stat.read_text()))
         events = _events(folder / f"d.{case}.trace.gz")
         what = "three nested quotas, " + command
@@ -97,7 +99,7 @@ def _nested(folder, run, kernel, machine):
     return found
 
 
-def _cookies(folder, run, kernel, machine):
+def _cookies(folder, run, kernel, machine, secs):
     found = []
     for case, (cpus_x, cpus_y, nr_x, nr_y, cookie) in COOKIES.items():
         stats = form.cpu_stat((folder / f"b.{case}.cpustat").read_text())
@@ -107,14 +109,13 @@ def _cookies(folder, run, kernel, machine):
         }
         both = zip("XY", (cpus_x, cpus_y), (nr_x, nr_y))
         programs = [dict(kind="busy", group=f"/{n}", threads=nr, cpus=cpus, cookie=cookie) for n, cpus, nr in both]
-        secs = float(re.search(r"wall_ms=([\d.]+)", (folder / f"b.{case}.X.txt").read_text())[1]) / 1000
         what = f"core scheduling, {nr_x} against {nr_y} busy threads, {'a cookie each' if cookie else 'no cookies'}"
         head = {"name": f"{run}/{case}", "kind": "cookies", "what": what, "kernel": kernel, "machine": machine}
-        found.append(head | {"programs": programs, "secs": round(secs, 3), "measured": measured})
+        found.append(head | {"programs": programs, "secs": secs, "measured": measured})
     return found
 
 
-def _rebuilds(folder, run, kernel, machine):
+def _rebuilds(folder, run, kernel, machine, secs):
     points = []
     for part in sorted(folder.glob("c.part.*"), key=lambda path: int(path.suffix[1:])):
         groups = int(part.suffix[1:])
@@ -138,4 +139,5 @@ def _calls(graph):
         times = [1000 * float(us) for us, name in _CALL.findall(graph) if name == function]
         if times:
             calls[f"{function}_ns"] = median(times)
+            calls[f"{function}_mean_ns"] = round(mean(times), 1)
     return calls

@@ -33,7 +33,7 @@ def plot_counters(counters: pd.DataFrame, comparison: pd.DataFrame):
         axis.axvline(0, color=COLOURS["ink"], linewidth=0.8)
         axis.set_xlabel(f"model over measured - 1 (%), {'throttled time' if measure[0] == 't' else 'usage'}")
         axis.set_xscale("symlog", linthresh=2, linscale=1.5)
-        ticks = (-30, -10, -5, -2, -1, 0, 1, 2, 5, 10) if measure[0] == "t" else (-5, -2, -1, 0, 1, 2)
+        ticks = (-30, -10, -5, -2, -1, 0, 1, 2, 10) if measure[0] == "t" else (-5, -2, -1, 0, 1, 2)
         axis.set_xticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
         axis.minorticks_off()
     axes[0].set_yticks(range(len(order)), order, fontsize=6.2)
@@ -68,7 +68,7 @@ def plot_distributions(counters: pd.DataFrame):
     axis.set_yticks(y, shown["recording"] + "  " + shown["group"], fontsize=7.5)
     axis.set_xlabel("throttled time (ms, summed over CPUs)")
     axis.grid(axis="y", visible=False)
-    axis.legend(loc="lower right")
+    fig.legend(*axis.get_legend_handles_labels(), loc="outside lower right", ncols=4)
     inside = (shown["measured"] >= shown["least"]) & (shown["measured"] <= shown["most"])
     headline(fig, f"Where phases decide, {inside.sum()} of {len(shown)} measured values lie in the model's range")
     return fig

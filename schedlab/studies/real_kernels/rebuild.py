@@ -49,15 +49,21 @@ def df_calls() -> pd.DataFrame:
 def df_walks() -> pd.DataFrame:
     """Return the instructions that each walk takes for a group, from the function graph (1 ns is 1 instruction).
 
-    Columns: recording, version, walk ("online", "offline"), per_group, fixed, r_squared.
+    Columns: recording, version, walk ("online", "offline"), per_group, fixed, r_squared (from the medians of the walks,
+    which no tick has hit), mean_per_group (from the means: with the interrupts that hit them).
     """
     rows = []
     for one in load("rebuild"):
         points = pd.DataFrame(one.raw["points"])
         for walk in ("online", "offline"):
             line = _line(points["groups"], points[f"rq_{walk}_fair_ns"])
-            rows.append((one.name, one.raw["kernel"]["version"], walk, *line))
-    return pd.DataFrame(rows, columns=["recording", "version", "walk", "per_group", "fixed", "r_squared"])
+            slope, base, r_squared = line
+            mean = _line(points["groups"], points[f"rq_{walk}_fair_mean_ns"])[0]
+            # instructions are whole; the rest is the last bit of a division
+            slope = round(slope, 6) + 0.0
+            rows.append((one.name, one.raw["kernel"]["version"], walk, slope, base, r_squared, mean))
+    columns = ["recording", "version", "walk", "per_group", "fixed", "r_squared", "mean_per_group"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def df_slopes(walks: pd.DataFrame) -> pd.DataFrame:
@@ -65,10 +71,10 @@ def df_slopes(walks: pd.DataFrame) -> pd.DataFrame:
 
     The model counts set_rq_offline() and set_rq_online() calls; what a walk takes for a group is the function graph's.
     Columns: recording, version, cpus, patched, groups (points), measured_per_group_per_cpu, r_squared,
-    model_per_group_per_cpu.
+    model_per_group_per_cpu, interrupted (the same from the means of the walks).
     """
     rows = []
-    cost = walks.set_index(["recording", "walk"])["per_group"]
+    table = walks.set_index(["recording", "walk"])
     for one in load("rebuild"):
         points = pd.DataFrame(one.raw["points"])
         cold = one.raw["kernel"]["build"].startswith("Debian") or one.kernel.release == "6.1"
@@ -76,11 +82,14 @@ def df_slopes(walks: pd.DataFrame) -> pd.DataFrame:
         cpus, kernel = one.machine.nr_cpus, _kernel(one)
         slope, _, r_squared = _line(points["groups"], points["root_ns"])
         counts = hotplug(one.machine, kernel, PARTITION, groups=4001).counts
-        model = counts["rq_online"] * cost[one.name, "online"] + counts["rq_offline"] * cost[one.name, "offline"]
+        model, interrupted = (
+            sum(counts[f"rq_{walk}"] * table.loc[(one.name, walk), column] for walk in ("online", "offline"))
+            for column in ("per_group", "mean_per_group")
+        )
         row = (one.name, one.raw["kernel"]["version"], cpus, one.raw["patched"], len(points))
-        rows.append((*row, slope / cpus, r_squared, model / cpus))
+        rows.append((*row, slope / cpus, r_squared, model / cpus, interrupted / cpus))
     columns = ["recording", "version", "cpus", "patched", "points"]
-    columns += ["measured_per_group_per_cpu", "r_squared", "model_per_group_per_cpu"]
+    columns += ["measured_per_group_per_cpu", "r_squared", "model_per_group_per_cpu", "interrupted"]
     return pd.DataFrame(rows, columns=columns)
 
 
