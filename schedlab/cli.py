@@ -1,4 +1,4 @@
-"""The command line: list, report, compare, bench, record. A user's mistake gets one line and exit status 2, no traceback."""
+"""The command line: list, report, compare, bench, record. A user's mistake gets one line and exit status 2."""
 
 import sys
 import time
@@ -160,11 +160,14 @@ def bench(context: typer.Context):
     raise typer.Exit(subprocess.call([sys.executable, str(script), *context.args]))
 
 
-record_app = typer.Typer(name="record", help="Record what a real kernel does, in the form of data/recordings.", no_args_is_help=True)
+record_app = typer.Typer(
+    name="record", help="Record what a real kernel does, in the form of data/recordings.", no_args_is_help=True
+)
 app.add_typer(record_app)
 
 Variables = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A variable of the script, as SECS=1; repeatable.")
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A variable of the script, as SECS=1; repeatable."),
 ]
 
 
@@ -188,9 +191,9 @@ def record_guest(
 
 @record_app.command("host")
 def record_host(
-    scenarios: Annotated[list[str] | None, typer.Argument(metavar="[SCENARIO]...", help="Which; all without a name.")] = (
-        None
-    ),
+    scenarios: Annotated[
+        list[str] | None, typer.Argument(metavar="[SCENARIO]...", help="Which; all without a name.")
+    ] = (None),
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write.")] = Path("host.jsonl.gz"),
     repeat: Annotated[int, typer.Option("--repeat", help="Number that the names end with.")] = 0,
 ):

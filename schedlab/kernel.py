@@ -285,7 +285,11 @@ class Kernel:
     @property
     def note(self) -> str:
         """Which row the asked version takes and what the row leaves out; nothing where there is nothing to say."""
-        takes = "" if self.asked == self.release else f"{self.asked} takes the row {self.release}, whose mechanisms it shares"
+        takes = (
+            ""
+            if self.asked == self.release
+            else f"{self.asked} takes the row {self.release}, whose mechanisms it shares"
+        )
         return "; ".join(filter(None, (takes, _LEFT_OUT.get(self.release))))
 
     def scaling_factor(self, nr_cpus: int) -> int:
@@ -350,8 +354,8 @@ ROWS: dict[str, dict] = {
 }
 #: What a row leaves out of the release it is named after.
 _LEFT_OUT = {
-    "7.3": "this row is 7.2 with HRTICK: 7.3's flat tree and group weights are not modelled, and nothing is claimed for "
-    "nested quotas (7.3.4 does not have 7.2's hole there: measured)",
+    "7.3": "this row is 7.2 with HRTICK: 7.3's flat tree and group weights are not modelled, and nothing is claimed "
+    "for nested quotas (7.3.4 does not have 7.2's hole there: measured)",
 }
 
 TUNABLES = tuple(f.name for f in dataclasses.fields(Kernel) if f.name not in ("release", "asked", "policy", "patches"))

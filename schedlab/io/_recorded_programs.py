@@ -83,7 +83,10 @@ def _pipes(program, usage_us):
     tasks = []
     for k in range(program["threads"]):
         there, back = (f"{program['name']}.{k}.{way}" for way in ("there", "back"))
-        ends = ((write(there, PIPE_CALL_NS), read(back, PIPE_CALL_NS)), (read(there, PIPE_CALL_NS), write(back, PIPE_CALL_NS)))
+        ends = (
+            (write(there, PIPE_CALL_NS), read(back, PIPE_CALL_NS)),
+            (read(there, PIPE_CALL_NS), write(back, PIPE_CALL_NS)),
+        )
         for side, (first, second) in enumerate(ends):
             steps = (work, first, second) if side == 0 else (first, work, second)
             name = f"{program['name']}.{2 * k + side}"

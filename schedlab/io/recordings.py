@@ -64,7 +64,9 @@ class Recording:
         """CPUs and SMT siblings, all of speed 1 (a sibling costs nothing in virtual time)."""
         cores = tuple(tuple(core) for core in self.raw["machine"]["siblings"])
         throughput = tuple(float(k + 1) for k in range(max(map(len, cores))))
-        return Machine(name=self.raw["machine"]["is"], cores=cores, smt_throughput=throughput if len(throughput) > 1 else ())
+        return Machine(
+            name=self.raw["machine"]["is"], cores=cores, smt_throughput=throughput if len(throughput) > 1 else ()
+        )
 
     @cached_property
     def kernel(self) -> Kernel:

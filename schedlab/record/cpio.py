@@ -4,7 +4,7 @@ MODES = {"dir": 0o040755, "program": 0o100755, "file": 0o100644}
 
 
 def archive(entries: list[tuple[str, str, bytes]]) -> bytes:
-    """Return an archive of (name, kind, bytes), kinds "dir", "program" and "file"; no times, so the same bytes each time.
+    """Return an archive of (name, kind, bytes), kinds "dir", "program" and "file"; the same bytes each time.
 
     Examples
     --------

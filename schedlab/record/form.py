@@ -79,7 +79,14 @@ def quota_recording(name, what, kernel, machine, groups, programs, measured, eve
     timers = _timers_of(groups, programs, runs, ftrace.timer_expiries(events))
     # the first expiry may come before the programs start
     zero = min([min(starts) - lead_us, *(times[0] - 50 for times in timers.values())])
-    recording = {"name": name, "kind": "quota", "what": what, "kernel": kernel, "machine": machine, "zero_ns": round(1000 * zero)}
+    recording = {
+        "name": name,
+        "kind": "quota",
+        "what": what,
+        "kernel": kernel,
+        "machine": machine,
+        "zero_ns": round(1000 * zero),
+    }
     recording["groups"] = groups
     for one in programs:
         first = [run[2] for run in runs if run[1].rpartition(".")[0] == one["name"]]
@@ -125,7 +132,9 @@ def _timers_of(groups, programs, runs, timers):
     length = 1e6 * max(program["secs"] for program in programs)
     for group in sorted(groups, key=lambda group: _share(group, programs)):
         period = group["period_us"]
-        names = {p["name"] for p in programs if p["group"] == group["path"] or p["group"].startswith(group["path"] + "/")}
+        names = {
+            p["name"] for p in programs if p["group"] == group["path"] or p["group"].startswith(group["path"] + "/")
+        }
         mine = sorted(run[2] for run in runs if run[1].rpartition(".")[0] in names)
         fits = {key: times for key, times in left.items() if _is_of_period(times, period, length)}
         lies_on_path = [g for g in groups if g["period_us"] == period and _related(g["path"], group["path"])]

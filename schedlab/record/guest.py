@@ -93,10 +93,18 @@ def record(
         seconds = _boot(folder, raw, [qemu, *_options(kernel, image, folder, smp, shift, append)], timeout_s)
         _unpack(folder / "data", raw)
     run = _describe(raw, kernel, script, variables, shift) | {"wall_s": round(seconds, 1)}
+    run["virtual_time"] = f"{_version(qemu)}, {run['virtual_time']}"
     (raw / "run.json").write_text(json.dumps(run, indent=1) + "\n")
     found = _hole(raw, run) if scenario == "hole" else guest_form.recordings(raw, run)
     form.write(out, found)
     return found
+
+
+def _version(qemu: str) -> str:
+    """QEMU's own name and version. 7.2 wakes idle CPUs of a larger guest late (up to 20 ms); 10.0 does not."""
+    said = subprocess.run([qemu, "--version"], capture_output=True, text=True).stdout
+    found = re.search(r"version ([\d.]+)", said)
+    return f"QEMU {found[1]}" if found else "QEMU"
 
 
 def _initramfs(folder, script, variables):
@@ -126,7 +134,9 @@ def _boot(folder, raw, command, timeout_s):
     """Run QEMU to its end, at low priority; its console is kept whatever happens."""
     began = time.monotonic()
     with open(raw / "qemu.log", "wb") as log:
-        guest = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=lambda: os.nice(5))
+        guest = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=lambda: os.nice(5)
+        )
         try:
             guest.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -183,7 +193,15 @@ def _hole(raw, run):
         row |= {"variant": variant.removesuffix("q"), "repeat": int(repeat), "kernel": kernel}
         row |= {"condition": "CPU cleared" if variant.endswith("q") else "as it comes"}
         row |= {"machine": {"cpus": cpus, "siblings": [[cpu] for cpu in range(cpus)], "is": "QEMU guest"}}
-        counters = {name.replace("usec", "us"): one[name] for name in ("usage_usec", "nr_periods", "nr_throttled", "throttled_usec")}
-        row |= {"measured": {"/A": counters}, "wall_us": one["wall_us"], "window_ms": 100, "usage_ms": one["usage_ms_per_sample"]}
+        counters = {
+            name.replace("usec", "us"): one[name]
+            for name in ("usage_usec", "nr_periods", "nr_throttled", "throttled_usec")
+        }
+        row |= {
+            "measured": {"/A": counters},
+            "wall_us": one["wall_us"],
+            "window_ms": 100,
+            "usage_ms": one["usage_ms_per_sample"],
+        }
         found.append(row | {"how": run["script"], "clock": run["virtual_time"]})
     return found

@@ -134,7 +134,10 @@ def _rebuilds(folder, run, kernel, machine, secs):
 def _calls(graph):
     """Count rq_attach_root() calls before and after the mark, and take the median of each walk's ns."""
     before, _, after = graph.partition("MARK")
-    calls = {f"attaches_{name}": len(re.findall(r"rq_attach_root\(\)", part)) for name, part in (("partition", before), ("hotplug", after))}
+    calls = {
+        f"attaches_{name}": len(re.findall(r"rq_attach_root\(\)", part))
+        for name, part in (("partition", before), ("hotplug", after))
+    }
     for function in ("rq_online_fair", "rq_offline_fair"):
         times = [1000 * float(us) for us, name in _CALL.findall(graph) if name == function]
         if times:

@@ -145,9 +145,16 @@ def _one(cgroups, trace, program, name, repeat):
     outs = [each.communicate()[0] for each in running]
     measured = {f"/{path}": cgroups.stat(path) for path in limits}
     events = trace.stop() if trace else []
-    groups = [dict(zip(("path", "quota_us", "period_us", "burst_us"), (f"/{p}", *limit))) for p, limit in limits.items()]
+    groups = [
+        dict(zip(("path", "quota_us", "period_us", "burst_us"), (f"/{p}", *limit))) for p, limit in limits.items()
+    ]
     specs = [form.program(options, out, f"/{group}") for (_, group, options), out in zip(programs, outs)]
-    more = {"charged": True, "loadavg": os.getloadavg()[0], "steal_ticks": _steal() - steal, "how": "schedlab record host"}
+    more = {
+        "charged": True,
+        "loadavg": os.getloadavg()[0],
+        "steal_ticks": _steal() - steal,
+        "how": "schedlab record host",
+    }
     args = f"host/{name}.r{repeat}", f"{name}: {programs[0][2]}", _kernel(cgroups), _machine()
     return form.quota_recording(*args, groups, specs, measured, events, clock="CLOCK_MONOTONIC", **more)
 

@@ -18,7 +18,9 @@ def plot_counters(counters: pd.DataFrame, comparison: pd.DataFrame):
     comparison : pandas.DataFrame
         The comparison's table: rows with the phases as recorded that were asked for are drawn.
     """
-    asked = comparison[(comparison["claim"].str.startswith("Counters with the phases")) & (comparison["role"] == "prediction")]
+    asked = comparison[
+        (comparison["claim"].str.startswith("Counters with the phases")) & (comparison["role"] == "prediction")
+    ]
     fig, axes = plt.subplots(1, 2, figsize=(9.6, 6.4), sharey=True)
     table = asked[asked["quantity"].str.contains("throttled_ms|usage_ms", regex=True)].copy()
     table["where"] = table["quantity"].str.replace(r"\.(throttled_ms|usage_ms)$", "", regex=True)
@@ -61,10 +63,20 @@ def plot_distributions(counters: pd.DataFrame):
     ]
     fig, axis = plt.subplots(figsize=(9.6, 5.6))
     y = np.arange(len(shown))[::-1]
-    axis.hlines(y, shown["least"], shown["most"], color=COLOURS["sky"], linewidth=5, alpha=0.5, label="model: all seeds")
+    axis.hlines(
+        y, shown["least"], shown["most"], color=COLOURS["sky"], linewidth=5, alpha=0.5, label="model: all seeds"
+    )
     axis.hlines(y, shown["low"], shown["high"], color=COLOURS["blue"], linewidth=5, label="model: 5 to 95 %")
     axis.plot(shown["measured"], y, **PUBLISHED, label="measured")
-    axis.plot(shown["given"], y, "|", color=COLOURS["vermilion"], markersize=11, markeredgewidth=2, label="model, phases as recorded")
+    axis.plot(
+        shown["given"],
+        y,
+        "|",
+        color=COLOURS["vermilion"],
+        markersize=11,
+        markeredgewidth=2,
+        label="model, phases as recorded",
+    )
     axis.set_yticks(y, shown["recording"] + "  " + shown["group"], fontsize=7.5)
     axis.set_xlabel("throttled time (ms, summed over CPUs)")
     axis.grid(axis="y", visible=False)

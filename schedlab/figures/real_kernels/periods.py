@@ -52,7 +52,15 @@ def plot_phases(points: pd.DataFrame, scans: pd.DataFrame):
         mine = points[points["recording"] == name]["phase_ms"]
         left.plot(mine, np.full(len(mine), y), "|", color=COLOURS["ink"], markersize=9)
         row = scans[scans["recording"] == name].iloc[0]
-        right.hlines(y, row["model_low"], row["model_high"], color=COLOURS["blue"], linewidth=5, alpha=0.6, label="model, 95 %" if not y else None)
+        right.hlines(
+            y,
+            row["model_low"],
+            row["model_high"],
+            color=COLOURS["blue"],
+            linewidth=5,
+            alpha=0.6,
+            label="model, 95 %" if not y else None,
+        )
         if row["rule"] == "aligned":
             right.plot(row["model_r"], y, "s", color=COLOURS["blue"], markersize=9)
         right.plot(row["measured_r"], y, **PUBLISHED, label="measured" if not y else None)

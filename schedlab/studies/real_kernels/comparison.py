@@ -79,7 +79,15 @@ def _add_as_was(comparison, one, path, rows):
         if free_guest and asked and measure == "throttled_ms":
             pinned = rows.loc[measure, "recorded_cpu"]
             name = _id(one, path, measure, "recorded_cpu")
-            comparison.add(PLACED, name, unit, theirs, pinned, role=kind, percent=rules.GIVEN if rules.threads(one) == 1 else rules.UNPINNED)
+            comparison.add(
+                PLACED,
+                name,
+                unit,
+                theirs,
+                pinned,
+                role=kind,
+                percent=rules.GIVEN if rules.threads(one) == 1 else rules.UNPINNED,
+            )
 
 
 def _add_drawn(comparison, one, path, rows):
@@ -142,9 +150,17 @@ def _add_alignment(comparison, alignment):
         asked = alone and not one.is_guest and "per10" not in one.name
         name = _id(one, row.group, "near_share")
         near = dict(accept=(rules.NEAR_SHARE, None)) if asked else {}
-        comparison.add(PERIODS, name, "", 1.0 if asked else None, row.near_share, role=role if asked else "context", **near)
         comparison.add(
-            PERIODS, _id(one, row.group, "run_mean_ms"), "ms", row.measured_mean_ms, row.model_mean_ms, role=role, percent=rules.RUN_MEAN
+            PERIODS, name, "", 1.0 if asked else None, row.near_share, role=role if asked else "context", **near
+        )
+        comparison.add(
+            PERIODS,
+            _id(one, row.group, "run_mean_ms"),
+            "ms",
+            row.measured_mean_ms,
+            row.model_mean_ms,
+            role=role,
+            percent=rules.RUN_MEAN,
         )
 
 
@@ -183,8 +199,14 @@ def _add_hole(comparison, measured, model):
     for version, row in keys:
         for variant in hole.VARIANTS:
             for condition in hole.CONDITIONS:
-                theirs = measured[(measured["version"] == version) & (measured["variant"] == variant) & (measured["condition"] == condition)]
-                ours = model[(model["version"] == row) & (model["variant"] == variant) & (model["condition"] == condition)]
+                theirs = measured[
+                    (measured["version"] == version)
+                    & (measured["variant"] == variant)
+                    & (measured["condition"] == condition)
+                ]
+                ours = model[
+                    (model["version"] == row) & (model["variant"] == variant) & (model["condition"] == condition)
+                ]
                 if theirs.empty:
                     continue
                 short = "cpu_free" if condition == "CPU kept free" else "as_it_comes"
@@ -193,7 +215,15 @@ def _add_hole(comparison, measured, model):
                 claim, role = (HOLE, "prediction") if claimed else (NOT_CLAIMED, "context")
                 opens = version == "7.2.13" and variant != "Nalone"
                 tolerance = {} if opens or not claimed else dict(percent=rules.USAGE)
-                comparison.add(claim, f"{name}.share_percent", "%", theirs["share_percent"], ours["share_percent"], role=role, **tolerance)
+                comparison.add(
+                    claim,
+                    f"{name}.share_percent",
+                    "%",
+                    theirs["share_percent"],
+                    ours["share_percent"],
+                    role=role,
+                    **tolerance,
+                )
                 burst = theirs["longest_ms"].max(), ours["longest_ms"].max()
                 accept = (0, 0) if not opens else (100, None)
                 accept = dict(accept=accept) if claimed else {}

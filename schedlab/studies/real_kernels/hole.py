@@ -28,7 +28,9 @@ def workload(variant: str, housekeeping: bool) -> Workload:
     tasks = [Task(f"N{k}", repeat(None, run("100s")), group="/A/B", start_ns=1000 * k) for k in range(hogs)]
     if variant == "nest33":
         # two system calls with 2 us of user mode in between
-        tasks.append(Task("P", repeat(None, in_kernel("3300us"), run("2us"), sleep("1ms")), group="/A/B", start_ns=5000))
+        tasks.append(
+            Task("P", repeat(None, in_kernel("3300us"), run("2us"), sleep("1ms")), group="/A/B", start_ns=5000)
+        )
     if housekeeping:
         tasks.append(Task("kthread", repeat(None, run("50us"), sleep("512ms")), start_ns="300ms"))
     return Workload((Group("/A", quota_us=QUOTA_US), Group("/A/B")), tuple(tasks), name=variant)
@@ -49,7 +51,13 @@ def df_measured() -> pd.DataFrame:
     for one in load("hole"):
         raw = one.raw
         share = 100 * one.measured["/A"]["usage_us"] / raw["wall_us"]
-        head = raw["kernel"]["version"], "HRTICK" in raw["kernel"]["features"], raw["variant"], raw["condition"], raw["repeat"]
+        head = (
+            raw["kernel"]["version"],
+            "HRTICK" in raw["kernel"]["features"],
+            raw["variant"],
+            raw["condition"],
+            raw["repeat"],
+        )
         rows.append((*head, share, longest_ms(raw["usage_ms"])))
     columns = ["version", "hrtick", "variant", "condition", "repeat", "share_percent", "longest_ms"]
     return pd.DataFrame(rows, columns=columns)
@@ -67,6 +75,7 @@ def windows_ms(done) -> np.ndarray:
     spans = done.spans()
     mine = spans[spans["group"] == "/A/B"][["start_ns", "end_ns"]].to_numpy() / NS_PER_MS
     edges = np.arange(0, SECONDS * 1000, PERIOD_MS)
+
     # cumulated run time at each edge
     def until(t):
         return np.minimum(np.maximum(t - mine[:, 0], 0), mine[:, 1] - mine[:, 0]).sum()
@@ -89,7 +98,9 @@ def df_windows(scenario: Scenario, variant: str = "nestNN") -> pd.DataFrame:
     for one in load("hole"):
         raw = one.raw
         if (raw["variant"], raw["condition"], raw["repeat"]) == (variant, "as it comes", 1):
-            if raw["kernel"]["version"] in VERSIONS and ("HRTICK" in raw["kernel"]["features"]) == (raw["kernel"]["version"] != "6.18.15"):
+            if raw["kernel"]["version"] in VERSIONS and ("HRTICK" in raw["kernel"]["features"]) == (
+                raw["kernel"]["version"] != "6.18.15"
+            ):
                 rows += [(raw["kernel"]["version"], k, used) for k, used in enumerate(raw["usage_ms"])]
     for version in ("6.18", "7.2"):
         kernel = Kernel.version(version, base_slice_ns=1_400_000)

@@ -46,7 +46,17 @@ def df_phases(draws: int = 400) -> pd.DataFrame:
         ends = np.percentile(model, (2.5, 97.5))
         row = (one.name, one.raw["kernel"]["version"], n, kernel.timer_phase, r, rayleigh_p(r, n))
         rows.append((*row, np.mean(model), *ends))
-    columns = ["recording", "version", "timers", "rule", "measured_r", "rayleigh_p", "model_r", "model_low", "model_high"]
+    columns = [
+        "recording",
+        "version",
+        "timers",
+        "rule",
+        "measured_r",
+        "rayleigh_p",
+        "model_r",
+        "model_low",
+        "model_high",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 

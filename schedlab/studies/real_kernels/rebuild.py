@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from ...hotplug import hotplug
-from ...io.recordings import Recording, load
 from ...hotplug.fit import SERIES_A
+from ...io.recordings import Recording, load
 from ...published import load as published
 
 PARTITION, LAST = "partition 2-3", "offline {}"

@@ -173,7 +173,11 @@ def _scenario_key(one: Recording):
     """Recordings of one scenario share their runs with unknown phases; a program with measured work has its own."""
     if any(program["kind"] != "busy" for program in one.raw["programs"]) or one.raw.get("timers_us"):
         return one.name
-    return (str(one.raw["kernel"]), str(one.raw["groups"]), str([p | {"start_us": 0, "end_us": 0, "cpu_ms": 0, "wall_ms": 0} for p in one.raw["programs"]]))
+    return (
+        str(one.raw["kernel"]),
+        str(one.raw["groups"]),
+        str([p | {"start_us": 0, "end_us": 0, "cpu_ms": 0, "wall_ms": 0} for p in one.raw["programs"]]),
+    )
 
 
 def df_counters(scenario: Scenario) -> pd.DataFrame:
@@ -205,7 +209,19 @@ def df_counters(scenario: Scenario) -> pd.DataFrame:
                 row = [one.name, path, measure, theirs[measure]]
                 row += [tables.get(one.name, {}).get(path, {}).get(measure, np.nan) for tables in (as_was, pinned)]
                 rows.append((*row, np.mean(draws), *np.percentile(draws, (5, 95)), min(draws), max(draws)))
-    columns = ["recording", "group", "measure", "measured", "given", "recorded_cpu", "mean", "low", "high", "least", "most"]
+    columns = [
+        "recording",
+        "group",
+        "measure",
+        "measured",
+        "given",
+        "recorded_cpu",
+        "mean",
+        "low",
+        "high",
+        "least",
+        "most",
+    ]
     return pd.DataFrame(rows, columns=columns).astype({name: float for name in columns[3:]})
 
 
