@@ -160,7 +160,7 @@ def phase_of(times, period_us: int) -> float:
     middle = np.angle(turns.sum()) / (2 * np.pi) * period_us
     apart = (np.asarray(times) - middle + period_us / 2) % period_us - period_us / 2
     early = float(np.quantile(apart, 1 - _LATE, method="lower" if len(apart) > 10 else "higher"))
-    return round(float(middle + early) % period_us, 1)
+    return round(float(middle + early) % period_us, 1) % period_us
 
 
 @lru_cache
