@@ -77,7 +77,7 @@ def plot_distributions(counters: pd.DataFrame):
         markeredgewidth=2,
         label="model, phases as recorded",
     )
-    axis.set_yticks(y, shown["recording"] + "  " + shown["group"], fontsize=7.5)
+    axis.set_yticks(y, shown["recording"] + "  " + shown["group"], fontsize=6.8)
     axis.set_xlabel("throttled time (ms, summed over CPUs)")
     axis.grid(axis="y", visible=False)
     fig.legend(*axis.get_legend_handles_labels(), loc="outside lower right", ncols=4)

@@ -18,8 +18,10 @@ from .text import (
     df_recordings,
     say_alignment,
     say_counters,
+    say_failures,
     say_hole,
     say_latency,
+    say_not_comparable,
     say_recordings,
     say_verdict,
 )
@@ -47,8 +49,10 @@ __all__ = [
     "df_windows",
     "say_alignment",
     "say_counters",
+    "say_failures",
     "say_hole",
     "say_latency",
+    "say_not_comparable",
     "say_recordings",
     "say_verdict",
 ]

@@ -223,3 +223,28 @@ def say_verdict(comparison: Comparison) -> str:
         "stay, with "
         "what is known about them."
     )
+
+
+def say_failures(failures: pd.DataFrame) -> str:
+    """Return the rows that fail as a Markdown table, those of one reason together.
+
+    Parameters
+    ----------
+    failures : pandas.DataFrame
+        From `df_failures`.
+    """
+    lines = ["| rows | measured | model | why |", "|---|---:|---:|---|"]
+    for why, rows in failures.groupby("why", sort=False):
+        names = "<br>".join(f"`{name}`" for name in rows["quantity"])
+        theirs, ours = ("<br>".join(f"{value:,.4g}" for value in rows[side]) for side in ("measured", "model"))
+        lines.append(f"| {names} | {theirs} | {ours} | {why} |")
+    return "\n".join(lines)
+
+
+def say_not_comparable(table: pd.DataFrame) -> str:
+    """Return which recordings cannot be compared yet, and why; from `df_not_comparable`."""
+    parts = []
+    for why, rows in table.groupby("why", sort=False):
+        names = ", ".join(f"`{name}`" for name in rows["recording"])
+        parts.append(f"**Not yet comparable:** {names}: {why}.")
+    return "\n\n".join(parts)
