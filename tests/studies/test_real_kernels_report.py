@@ -32,5 +32,5 @@ def test_report__quick_is_whole_and_the_same_bytes_twice(tmp_path):
     comparison = pd.read_csv(first / "comparison.csv")
     assert set(comparison["role"]) == {"prediction", "context"}
     page = (first / "report.html").read_text()
-    assert "not explained" not in page and "of " in page
+    assert "predictions agree" in page and "Not yet comparable" in page
     assert {path.name for path in first.iterdir()} >= {"manifest.json", "notebook.ipynb", "report.html"}

@@ -225,6 +225,10 @@ def say_verdict(comparison: Comparison) -> str:
     )
 
 
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def say_failures(failures: pd.DataFrame) -> str:
     """Return the rows that fail as a Markdown table, those of one reason together.
 
@@ -236,7 +240,7 @@ def say_failures(failures: pd.DataFrame) -> str:
     lines = ["| rows | measured | model | why |", "|---|---:|---:|---|"]
     for why, rows in failures.groupby("why", sort=False):
         names = "<br>".join(f"`{name}`" for name in rows["quantity"])
-        theirs, ours = ("<br>".join(f"{value:,.4g}" for value in rows[side]) for side in ("measured", "model"))
+        theirs, ours = ("<br>".join(_short(value) for value in rows[side]) for side in ("measured", "model"))
         lines.append(f"| {names} | {theirs} | {ours} | {why} |")
     return "\n".join(lines)
 
