@@ -1,4 +1,4 @@
-"""The command line: list, report, compare, bench. A user's mistake gets one line and exit status 2, no traceback."""
+"""The command line: list, report, compare, bench, record. A user's mistake gets one line and exit status 2."""
 
 import sys
 import time
@@ -158,6 +158,72 @@ def bench(context: typer.Context):
     if checkout() is None or not script.is_file():
         raise Refused(f"bench: {script} is not there; the benchmarks are part of a checkout, not of the wheel")
     raise typer.Exit(subprocess.call([sys.executable, str(script), *context.args]))
+
+
+record_app = typer.Typer(
+    name="record", help="Record what a real kernel does, in the form of data/recordings.", no_args_is_help=True
+)
+app.add_typer(record_app)
+
+Variables = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A variable of the script, as SECS=1; repeatable."),
+]
+
+
+@record_app.command("guest")
+def record_guest(
+    kernel: Annotated[Path, typer.Option("--kernel", metavar="IMAGE", help="A bootable kernel image (bzImage).")],
+    scenario: Annotated[str, typer.Option("--scenario", help="a, b, c, d or hole; data/recordings/SOURCES.md.")] = "d",
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write.")] = Path("guest.jsonl.gz"),
+    variables: Variables = None,
+    append: Annotated[str, typer.Option("--append", help="More of the kernel's command line.")] = "",
+    timeout_s: Annotated[float, typer.Option("--timeout", help="Stop QEMU after so many seconds.")] = 600.0,
+):
+    """Boot a kernel in QEMU, in virtual time, and record a scenario."""
+    from .record import guest
+
+    if scenario not in guest.SCENARIOS:
+        _refuse(f"scenario={scenario!r}: one of {', '.join(guest.SCENARIOS)}")
+    options = dict(variables=variables or (), append=append, timeout_s=timeout_s)
+    _say_recordings(lambda: guest.record(kernel, scenario, out, **options), out)
+
+
+@record_app.command("host")
+def record_host(
+    scenarios: Annotated[
+        list[str] | None, typer.Argument(metavar="[SCENARIO]...", help="Which; all without a name.")
+    ] = (None),
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write.")] = Path("host.jsonl.gz"),
+    repeat: Annotated[int, typer.Option("--repeat", help="Number that the names end with.")] = 0,
+):
+    """Record this machine (root; cgroup v1 or v2): makes groups named schedlab, and removes them."""
+    from .record import host
+
+    for name in scenarios or ():
+        if name not in host.SCENARIOS:
+            _refuse(f"scenario={name!r}: one of {', '.join(host.SCENARIOS)}")
+    _say_recordings(lambda: host.record(out, scenarios or (), repeat), out)
+
+
+def _refuse(line: str):
+    from .report import Refused
+
+    raise Refused(line)
+
+
+def _say_recordings(record, out: Path):
+    """Record, and print a line for each group; what is missing is one line and exit status 2."""
+    from .record.tools import Missing
+
+    try:
+        found = record()
+    except Missing as problem:
+        _refuse(f"record: {problem}")
+    for one in found:
+        for group, row in one.get("measured", {}).items():
+            print(one["name"], group, " ".join(f"{name}={value}" for name, value in row.items()))
+    print(f"{len(found)} recordings in {out}")
 
 
 @app.command(hidden=True)

@@ -120,7 +120,7 @@ def test_a_function_is_not_hidden_by_the_module_of_its_name(name):
 # ------------------------------------------------------------------ dependencies point one way
 
 NOUNS = {"machine", "_topology", "kernel", "patches", "phases", "workload", "steps", "durations", "cgroup", "events"}
-NOUNS |= {"units", "channels", "patches_hotplug"}
+NOUNS |= {"units", "channels", "patches_hotplug", "features"}
 # Small things without a room of their own, which know nothing of schedlab's rooms: anyone may use them.
 LEAVES = {"_check", "_html", "_resources", "tables", "units"}
 MAY_IMPORT = {
@@ -146,6 +146,7 @@ MAY_IMPORT = {
     "hotplug": NOUNS | LEAVES | {"_jit"},
     "io": NOUNS | LEAVES | {"run"},
     "published": LEAVES,
+    "record": LEAVES | {"_topology"},
     "studies": NOUNS
     | LEAVES
     | {"engine", "hotplug", "run", "provenance", "simulate", "io", "published", "workloads", "reference"},

@@ -1,5 +1,5 @@
 """Readers and writers: what other programs left becomes a noun or a table."""
 
-from . import lscpu
+from . import lscpu, recordings
 
-__all__ = ["lscpu"]
+__all__ = ["lscpu", "recordings"]

@@ -1,0 +1,25 @@
+"""The figures of the real kernels draw, with what their titles say."""
+
+import pandas as pd
+
+from schedlab.figures import real_kernels as draw
+from schedlab.studies import real_kernels as study
+
+
+def _title(figure):
+    return figure._suptitle.get_text()
+
+
+def test_phases_and_rebuild__titles():
+    figure = draw.plot_phases(study.df_phase_points(), study.df_phases(draws=20))
+    assert _title(figure).startswith("6.1: all timers expire together")
+    slopes = study.df_slopes(study.df_walks())
+    assert "within 1.2 %" in _title(draw.plot_rebuild(study.df_points(), slopes))
+
+
+def test_distributions__counts_what_lies_inside():
+    row = dict(recording="host/v_burst0.r0", group="/A", measure="throttled_ms", measured=5.0, given=4.0)
+    counters = pd.DataFrame(
+        [row | dict(low=2.0, high=6.0, least=1.0, most=9.0), row | dict(low=6.0, high=7.0, least=6.0, most=7.0)]
+    )
+    assert "1 of 2 measured" in _title(draw.plot_distributions(counters))
