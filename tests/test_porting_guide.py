@@ -230,7 +230,7 @@ def table_of_functions():
     """Return the guide's table: each function that a docstring names, and its file in both implementations."""
     engine, reference = functions_of("engine"), functions_of("reference")
     rows = ["| kernel | engine/ | reference/ |", "|---|---|---|"]
-    for name in sorted({*engine, *reference}, key=lambda name: name.strip("_")):
+    for name in sorted({*engine, *reference}, key=lambda name: (name.strip("_"), name)):
         rows.append(f"| `{name}()` | {engine.get(name, '')} | {reference.get(name, '')} |")
     return "\n".join(rows)
 
