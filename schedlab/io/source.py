@@ -124,7 +124,9 @@ def _blocks(path: Path, notes):
             head = plain.read(8)
             plain.seek(0)
             with _opened(plain, head) as file:
-                while block := file.read(_CHUNK):
+                # read1 gives what there is of a compressed file that ends early
+                read_some = getattr(file, "read1", file.read)
+                while block := read_some(_CHUNK):
                     read += len(block)
                     yield bytes(block)
     except EOFError:
