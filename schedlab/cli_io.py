@@ -7,7 +7,9 @@ import typer
 
 Out = Annotated[
     Path | None,
-    typer.Option("--to", metavar="FILE", help="Write it as .pftrace (Perfetto), .json (Chrome), .txt or .txt.gz (ftrace)."),
+    typer.Option(
+        "--to", metavar="FILE", help="Write it as .pftrace (Perfetto), .json (Chrome), .txt or .txt.gz (ftrace)."
+    ),
 ]
 
 

@@ -12,7 +12,20 @@ import numpy as np
 from .report import Report
 from .source import BadFile, chunks, excerpt
 from .trace import (
-    EVENTS, EXIT, FORK, MARK, MIGRATE, NONE, RUNTIME, SWITCH, TIMER, WAKEUP, WAKEUP_NEW, WAKING, Trace, make_events,
+    EVENTS,
+    EXIT,
+    FORK,
+    MARK,
+    MIGRATE,
+    NONE,
+    RUNTIME,
+    SWITCH,
+    TIMER,
+    WAKEUP,
+    WAKEUP_NEW,
+    WAKING,
+    Trace,
+    make_events,
 )  # fmt: skip
 
 _PID, _PRIO, _CPU = rb"(\d{1,9})", rb"(-?\d{1,4})", rb"(\d{1,5})"

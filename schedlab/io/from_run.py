@@ -35,7 +35,9 @@ def trace_of(run) -> Trace:
     columns["pid"] = np.where(mark, 0, pid)
     idle = len(run.workload.tasks)
     columns["name"] = np.where(mark, 0, np.where(a >= 0, np.where(mark, 0, a), idle + cpu))
-    columns["prio"] = np.where(np.isin(code, (SWITCH, WAKEUP, WAKEUP_NEW, MIGRATE, EXIT)), prios[np.where(mark, -1, a)], -128)
+    columns["prio"] = np.where(
+        np.isin(code, (SWITCH, WAKEUP, WAKEUP_NEW, MIGRATE, EXIT)), prios[np.where(mark, -1, a)], -128
+    )
     columns["state"] = np.where(switch, _left_in(log, run, code), -1)
     columns["next_pid"] = np.where(switch, np.where(b >= 0, b + FIRST_PID, 0), -1)
     columns["next_name"] = np.where(switch, np.where(b >= 0, b, idle + cpu), -1)

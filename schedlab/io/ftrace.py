@@ -85,7 +85,9 @@ def _lines(trace):
             names[next_pid] = next_name
         flags = _FLAGS[context]
         body = _BODIES[event].format(*rest)
-        yield f"{shown:>16}-{curr:<7} [{cpu:03d}] {flags}{moment:>12}: {event}: {body}\n".encode("utf-8", "backslashreplace")
+        yield f"{shown:>16}-{curr:<7} [{cpu:03d}] {flags}{moment:>12}: {event}: {body}\n".encode(
+            "utf-8", "backslashreplace"
+        )
 
 
 _FLAGS = {1: "d.h1. ", 0: "d..2. ", -1: ""}

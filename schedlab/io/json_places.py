@@ -93,7 +93,9 @@ class _Parser:
                 self.at += 1
                 return node
             if first != '"':
-                raise self.wrong('a key in double quotes or "}" is needed' if first else "the text ends within an object")
+                raise self.wrong(
+                    'a key in double quotes or "}" is needed' if first else "the text ends within an object"
+                )
             at = self.at
             key = self.string()
             if key in node:

@@ -77,7 +77,9 @@ class Programs:
         """Return the tasks that open each mutex once at the start."""
         if not self.mutexes:
             return []
-        self.notes.append("lock: a mutex is a token that the task \"mutexes\" puts down at the start; it is handed on in order")
+        self.notes.append(
+            'lock: a mutex is a token that the task "mutexes" puts down at the start; it is handed on in order'
+        )
         return [Task("mutexes", tuple(steps.wake(name, keep=1) for name in self.mutexes))]
 
     # ---- one program ---------------------------------------------------------------------------------------------
@@ -213,7 +215,9 @@ class _Task:
         if not ref.startswith("unique"):
             user = f"{self.name}-{self.k}"
             if self.all.timer_users.setdefault(ref, user) != user:
-                raise file.wrong(node, "ref", "a timer that several tasks share is not modelled; \"unique\" is one a task")
+                raise file.wrong(
+                    node, "ref", 'a timer that several tasks share is not modelled; "unique" is one a task'
+                )
         known = self.timers.setdefault(ref, (period, phase.path))
         if known[0] != period:
             raise file.wrong(node, "period", f"timer {ref!r} has the period {known[0]} elsewhere; use another ref")
@@ -222,5 +226,7 @@ class _Task:
         if self.k >= file.whole(self.body, "instance", 1, 0, _MOST):
             raise file.wrong(phase, key, "a timer of a task that is forked is not modelled")
         if phase is not self.body and phase is not self.all._phases(self.body)[0] and known[1] == phase.path:
-            raise file.wrong(phase, key, "a timer that is first used in a later phase is not modelled: it would start there")
+            raise file.wrong(
+                phase, key, "a timer that is first used in a later phase is not modelled: it would start there"
+            )
         return steps.timer(period * NS_PER_US, offset=period * NS_PER_US)

@@ -112,12 +112,16 @@ class Snapshot:
             Without a demand model: a snapshot alone does not say when the CPU time was used.
         """
         if demand is None:
-            raise ValueError("demand=None: a snapshot does not tell when CPU time was used; name constant or periodic, or use a trace")
+            raise ValueError(
+                "demand=None: a snapshot does not tell when CPU time was used; name constant or periodic, or use a trace"
+            )
         _check.choice("demand", demand, ("constant", "periodic"))
         period_ns = 1_000_000 if demand == "constant" else steps.timer(period).period_ns
         table = self.cpu_stat()
         if "own_cpus" not in table:
-            raise ValueError(f"{self.folder}: the usage of the groups is not in it (cpu.stat or cpuacct.usage, read twice)")
+            raise ValueError(
+                f"{self.folder}: the usage of the groups is not in it (cpu.stat or cpuacct.usage, read twice)"
+            )
         tasks = []
         for path, cpus in table["own_cpus"].items():
             nr = -(-round(cpus * period_ns) // period_ns)
@@ -283,7 +287,13 @@ def _group(top, path, version, notes) -> Group:
     if weight == 0:
         notes.append(f"{path}: cpu.idle is not modelled; it gets weight 1")
     try:
-        return Group(path, weight=100 if weight is None else max(1, weight), quota_us=quota, period_us=period or 100_000, burst_us=burst or 0)
+        return Group(
+            path,
+            weight=100 if weight is None else max(1, weight),
+            quota_us=quota,
+            period_us=period or 100_000,
+            burst_us=burst or 0,
+        )
     except ValueError as error:
         raise BadFile(file, str(error), 1) from None
 
@@ -336,10 +346,19 @@ def _tasks(path) -> dict[int, dict]:
         if not line:
             continue
         fields = line.split("\t", 6)
-        if len(fields) != 7 or not all(f.removeprefix("-").isdecimal() and f.isascii() and len(f) < 10 for f in fields[:5]):
+        if len(fields) != 7 or not all(
+            f.removeprefix("-").isdecimal() and f.isascii() and len(f) < 10 for f in fields[:5]
+        ):
             raise BadFile(path, "tid, tgid, kernel, policy, nice, cpus and name are needed, between tabs", number)
         tid, tgid, kernel, policy, nice = map(int, fields[:5])
-        tasks[tid] = {"tgid": tgid, "kernel": bool(kernel), "policy": policy, "nice": nice, "cpus": fields[5], "name": fields[6]}
+        tasks[tid] = {
+            "tgid": tgid,
+            "kernel": bool(kernel),
+            "policy": policy,
+            "nice": nice,
+            "cpus": fields[5],
+            "name": fields[6],
+        }
     return tasks
 
 

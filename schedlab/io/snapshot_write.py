@@ -218,7 +218,14 @@ def _hz(out, release) -> str:
 
 def _record(out, seconds, sleep):
     """Record scheduling events for that long, in an instance of its own that is removed again."""
-    tracing = next((out.root / p for p in ("sys/kernel/tracing", "sys/kernel/debug/tracing") if (out.root / p / "instances").is_dir()), None)
+    tracing = next(
+        (
+            out.root / p
+            for p in ("sys/kernel/tracing", "sys/kernel/debug/tracing")
+            if (out.root / p / "instances").is_dir()
+        ),
+        None,
+    )
     if tracing is None:
         raise ValueError("trace=True: no tracefs is mounted (mount -t tracefs tracefs /sys/kernel/tracing, as root)")
     instance = tracing / "instances" / f"schedlab-{os.getpid()}"

@@ -111,7 +111,9 @@ def _waiting(trace, edges):
     unseen = off & same & np.isin(follows, (_RUNNABLE, _SLEEPING, _THROTTLED, _GONE)) & _leaves(steps, same)
     if unseen.any():
         k = np.flatnonzero(unseen)[0]
-        _remark(trace, "switch missing: a task leaves a CPU to which it has not come", t[k + 1], cpu[k + 1], unseen.sum())
+        _remark(
+            trace, "switch missing: a task leaves a CPU to which it has not come", t[k + 1], cpu[k + 1], unseen.sum()
+        )
     kept = off & ~unseen
     last = max((last for _, last in edges.values()), default=0)
     end = np.where(same, np.r_[t[1:], 0] if len(t) else t, last)
@@ -183,14 +185,18 @@ def _check_migrations(trace, steps):
 def _rows(pid, cpu, start, end, whole, state=_RUNNING):
     size = len(pid)
     values = (pid, cpu, np.broadcast_to(state, size), start, end, np.broadcast_to(whole, size))
-    return pd.DataFrame({column: np.array(v, bool if column == "whole" else np.int64) for column, v in zip(_COLUMNS, values)})
+    return pd.DataFrame(
+        {column: np.array(v, bool if column == "whole" else np.int64) for column, v in zip(_COLUMNS, values)}
+    )
 
 
 def _names_at(trace, table):
     """Names of the tasks at the start of their spans."""
     known = names(trace)
     left = pd.DataFrame({"pid": table["pid"], "from_ns": table["start_ns"], "row": np.arange(len(table))})
-    found = pd.merge_asof(left.sort_values("from_ns", kind="stable"), known.sort_values("from_ns", kind="stable"), on="from_ns", by="pid")
+    found = pd.merge_asof(
+        left.sort_values("from_ns", kind="stable"), known.sort_values("from_ns", kind="stable"), on="from_ns", by="pid"
+    )
     name = found.set_index("row")["name"].sort_index()
     first = known.drop_duplicates("pid").set_index("pid")["name"]
     name = name.where(name.notna(), table["pid"].map(first))

@@ -59,7 +59,9 @@ def account(trace, groups=None, window=None) -> Account:
     table.insert(3, "kind", _kinds(trace, table, groups))
     table.insert(4, "placed", [group is not None for group in placed])
     total = (window[1] - window[0]) * max(1, trace.events["cpu"].nunique())
-    shares = {kind: float(ns) / total for kind, ns in table.groupby("kind")["running_ns"].sum().items()} if total else {}
+    shares = (
+        {kind: float(ns) / total for kind, ns in table.groupby("kind")["running_ns"].sum().items()} if total else {}
+    )
     shares["idle"] = idle_ns / total if total else 0.0
     shares["not told"] = max(0.0, 1 - sum(shares.values()))
     return Account(table, shares, _notes(table, shares, groups))
@@ -144,7 +146,9 @@ def workload_from_trace(
         raise ValueError(f"{trace.source or 'trace'}: no task ran from {window[0]} to {window[1]} ns")
     tasks = _without_lone_waits(tasks)
     found = limits or (groups.groups if isinstance(groups, Snapshot) else ())
-    return Workload(_with_parents(found, {task.group for task in tasks}), tuple(tasks), name=f"from {trace.source or 'trace'}")
+    return Workload(
+        _with_parents(found, {task.group for task in tasks}), tuple(tasks), name=f"from {trace.source or 'trace'}"
+    )
 
 
 @dataclass
@@ -280,7 +284,9 @@ def _occupied(spans, window) -> list[Task]:
             made.append(steps.kernel(end - start))
             now = end
         start_ns = first - window[0]
-        tasks.append(Task(f"occupied CPU {cpu}", tuple(made), nice=-20, cpus=int(cpu), start_ns=start_ns, kernel_thread=True))
+        tasks.append(
+            Task(f"occupied CPU {cpu}", tuple(made), nice=-20, cpus=int(cpu), start_ns=start_ns, kernel_thread=True)
+        )
     return tasks
 
 
@@ -341,7 +347,12 @@ def _group_table(path) -> dict[int, str]:
         pid, _, group = line.partition(",")
         if number == 1 and (pid.strip(), group.strip()) == ("pid", "group"):
             continue
-        if not (pid.strip().isascii() and pid.strip().isdecimal() and len(pid.strip()) < 10 and group.strip().startswith("/")):
+        if not (
+            pid.strip().isascii()
+            and pid.strip().isdecimal()
+            and len(pid.strip()) < 10
+            and group.strip().startswith("/")
+        ):
             raise BadFile(path, f"pid,group is needed, such as 17,/web, not {line[:40]!r}", number)
         table[int(pid)] = group.strip()
     return table

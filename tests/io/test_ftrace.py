@@ -27,8 +27,22 @@ def _same(a, b):
 def test_read__switch_and_wakeup_fields(read):
     trace = read(HEADER + wakeup(1, 0, 7) + switch(1.000010, 0, 0, 7, "R"))
     wake, come = trace.events.itertuples(index=False)
-    assert (wake.event, wake.pid, wake.name, wake.prio, wake.target_cpu, wake.context) == ("sched_wakeup", 7, "task7", 120, 0, 1)
-    assert (come.time_ns, come.pid, come.next_pid, come.next_name, come.state, come.context) == (1_000_010_000, 0, 7, "task7", "R", 0)
+    assert (wake.event, wake.pid, wake.name, wake.prio, wake.target_cpu, wake.context) == (
+        "sched_wakeup",
+        7,
+        "task7",
+        120,
+        0,
+        1,
+    )
+    assert (come.time_ns, come.pid, come.next_pid, come.next_name, come.state, come.context) == (
+        1_000_010_000,
+        0,
+        7,
+        "task7",
+        "R",
+        0,
+    )
     assert not trace.report.found
 
 
@@ -47,7 +61,9 @@ def test_read__spans(read):
 
 def test_read__br23_placeholder_is_no_name(read):
     names = {101: "<...>", 102: "<...>", 0: "swapper/0"}
-    text = switch(1, 0, 0, 101, "R", names=names) + switch(2, 0, 101, 102, names=names) + switch(3, 0, 102, 0, names=names)
+    text = (
+        switch(1, 0, 0, 101, "R", names=names) + switch(2, 0, 101, 102, names=names) + switch(3, 0, 102, 0, names=names)
+    )
     trace = read(text)
     assert trace.name_of(101) == "pid-101" and trace.name_of(102) == "pid-102"
     assert set(trace.spans()["pid"]) >= {101, 102}
@@ -108,9 +124,14 @@ def test_read__br28_header_and_field_variants_are_one_table(read):
     plain = read("".join(wakeup(t, 0, 7, event=e) for t, e in lines) + switch(2, 0, 0, 7, "R"))
     four = read("".join(wakeup(t, 0, 7, "d.h1", " success=1", e) for t, e in lines) + switch(2, 0, 0, 7, "R", "d..2"))
     _same(plain, four)
-    tgid = read("".join(wakeup(t, 0, 7, event=e).replace(" [000]", " (-----) [000]") for t, e in lines) + switch(2, 0, 0, 7, "R"))
+    tgid = read(
+        "".join(wakeup(t, 0, 7, event=e).replace(" [000]", " (-----) [000]") for t, e in lines)
+        + switch(2, 0, 0, 7, "R")
+    )
     _same(plain, tgid)
-    more = read("".join(wakeup(t, 0, 7, event=e).rstrip("\n") + " new_field=3\n" for t, e in lines) + switch(2, 0, 0, 7, "R"))
+    more = read(
+        "".join(wakeup(t, 0, 7, event=e).rstrip("\n") + " new_field=3\n" for t, e in lines) + switch(2, 0, 0, 7, "R")
+    )
     _same(plain, more)
     assert more.report["unknown field new_field of sched_wakeup (ignored)"] == 1
 
@@ -118,7 +139,9 @@ def test_read__br28_header_and_field_variants_are_one_table(read):
 def test_read__trace_cmd_report(read):
     text = (
         "cpus=2\n"
-        "      Web Content-12    [001]     1.000001: sched_wakeup:         Web Content:12 [120]<CANT> CPU:001\n".replace("<CANT>", "")
+        "      Web Content-12    [001]     1.000001: sched_wakeup:         Web Content:12 [120]<CANT> CPU:001\n".replace(
+            "<CANT>", ""
+        )
         + "          <idle>-0     [001]     1.000005: sched_switch:         swapper/1:0 [120] R ==> Web Content:12 [120]\n"
         + "CPU:1 [3 EVENTS DROPPED]\n"
         + "     Web Content-12    [001]     1.000105: sched_switch:         Web Content:12 [120] S ==> swapper/1:0 [120]\n"
@@ -143,7 +166,9 @@ def test_read__lost_events_and_buffer_marks(read):
 
 
 def test_read__renamed_pid_has_names_by_time(read):
-    trace = read(switch(1, 0, 0, 7, "R", names={7: "sh"}) + switch(2, 0, 7, 0) + switch(3, 0, 0, 7, "R", names={7: "new"}))
+    trace = read(
+        switch(1, 0, 0, 7, "R", names={7: "sh"}) + switch(2, 0, 7, 0) + switch(3, 0, 0, 7, "R", names={7: "new"})
+    )
     assert trace.name_of(7, 1_500_000_000) == "sh" and trace.name_of(7, 3_000_000_000) == "new"
 
 

@@ -26,7 +26,7 @@ def test_read__script_and_sched_script_are_one_table(tmp_path):
     for other in (two, three, four):
         pd.testing.assert_frame_equal(one.events, other.events)
     row = one.events.iloc[0]
-    assert (row.time_ns, row.cpu, row.curr, row.pid, row.name and row["name"]) == (123_456_789_000, 1, 1240, 1240, "Web Content")
+    assert (row.time_ns, row.cpu, row.curr, row.pid, row["name"]) == (123_456_789_000, 1, 1240, 1240, "Web Content")
 
 
 def test_read__nanoseconds_call_chains_and_runtime(tmp_path):
@@ -37,7 +37,10 @@ def test_read__nanoseconds_call_chains_and_runtime(tmp_path):
     )  # fmt: skip
     trace = _read(tmp_path, text)
     assert trace.events["time_ns"].iloc[0] == 123_456_789_123 and trace.events["value"].iloc[1] == 5
-    assert not trace.report.found or set(trace.report.found) <= {"CPU whose buffer begins late", "CPU whose buffer ends early"}
+    assert not trace.report.found or set(trace.report.found) <= {
+        "CPU whose buffer begins late",
+        "CPU whose buffer ends early",
+    }
 
 
 def test_read__br30_no_switches_and_many(tmp_path):

@@ -60,7 +60,9 @@ def test_events__run_sleep_and_loops():
 
 
 def test_properties__of_a_task():
-    text = '{"tasks": {"a": {"instance": 2, "delay": 50, "priority": -5, "taskgroup": "/x/y", "cpus": [0, 2], "run": 1}}}'
+    text = (
+        '{"tasks": {"a": {"instance": 2, "delay": 50, "priority": -5, "taskgroup": "/x/y", "cpus": [0, 2], "run": 1}}}'
+    )
     work = rtapp.parse_text(text).workload
     assert [task.name for task in work.tasks] == ["a-0", "a-1"] and work.group_paths == ("/", "/x", "/x/y")
     task = work.tasks[0]
@@ -79,13 +81,21 @@ def test_events__suspend_resume_lock_wait_barrier_fork():
     text = """{"tasks": {
       "a": {"run": 10, "suspend": "", "barrier": "b"},
       "c": {"instance": 2, "run": 1, "resume": "a", "lock": "m", "wait": {"ref": "k", "mutex": "m"}, "unlock": "m", "barrier": "b"},
-      "d": {"loop": 3, "run": 1, "sync": {"ref": "k", "mutex": "m"}, "broad": "k", "fork": "e"},
+      "d": {"loop": 3, "run": 1, "sleep": 500, "lock": "m", "broad": "k", "unlock": "m", "fork": "e"},
       "e": {"instance": 0, "loop": 1, "run": 2}}}"""
     work = rtapp.parse_text(text).workload
     assert [task.name for task in work.tasks] == ["a", "c-0", "c-1", "d", "e-0", "e-1", "e-2", "mutexes"]
     assert next(s for s in steps.walk(work.tasks[0].program) if isinstance(s, steps.Barrier)).n == 3
     run = sl.simulate(sl.Machine.uniform(4), sl.Kernel.version("6.12"), work, "10ms")
     assert run.tasks().set_index("name")["exec_ns"][["e-0", "e-1", "e-2"]].tolist() == [2000] * 3
+
+
+def test_events__sync_is_lock_signal_wait_unlock():
+    text = """{"tasks": {
+      "a": {"loop": 1, "run": 1, "lock": "m", "wait": {"ref": "k", "mutex": "m"}, "signal": "k", "unlock": "m", "run1": 7},
+      "b": {"loop": 1, "sleep": 500, "sync": {"ref": "k", "mutex": "m"}, "run": 3}}}"""
+    run = sl.simulate(sl.Machine.uniform(2), sl.Kernel.version("6.12"), rtapp.parse_text(text).workload, "5ms")
+    assert run.tasks()["exec_ns"].tolist()[:2] == [8000, 3000] and (run.tasks()["end_ns"] >= 0).all()
 
 
 @pytest.mark.parametrize(
