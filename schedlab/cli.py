@@ -1,4 +1,4 @@
-"""The command line: list, report, compare, bench, snapshot, trace, rtapp. A user's mistake gets one line and exit status 2, no traceback."""
+"""The command line: reports, benchmarks, files in and out. A mistake gets one line and exit status 2, no traceback."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""Commands that bring something in or take it out: snapshot, trace, rtapp. One line and exit status 2 for a bad file."""
+"""Commands that bring something in or take it out. A bad file gets one line and exit status 2."""
 
 from pathlib import Path
 from typing import Annotated

@@ -6,8 +6,6 @@ Modules: ``lscpu``, ``snapshot`` (a host), ``ftrace`` and ``perf`` (traces), ``r
 
 import importlib
 
-from . import lscpu
-
 _MODULES = (
     "chrome", "cpustat", "ftrace", "kubernetes", "lscpu", "perf", "perfetto", "rtapp", "snapshot", "trace",
     "trace_workload",
@@ -17,7 +15,7 @@ _NAMES = {
     "Snapshot": "snapshot",
     "trace_of": "from_run",
     "workload_from_trace": "trace_workload",
-    "account": "trace_workload",
+    "account": "accounting",
     "read_trace": "any_trace",
 }
 

@@ -12,8 +12,8 @@ from .trace import MARK, Trace
 def write(what, path) -> None:
     """Write a Trace or a Run as Chrome JSON (chrome://tracing, ui.perfetto.dev, speedscope).
 
-    Running tasks are slices of one thread a CPU; what a group is throttled on a CPU are slices of one thread a group and
-    CPU. Times are us with three decimals, exact to the ns.
+    Running tasks are slices of one thread a CPU; throttled times are slices of one thread a group and CPU.
+    Times are us with three decimals, exact to the ns.
     """
     trace = what if isinstance(what, Trace) else trace_of(what)
     with open(Path(path), "w", encoding="utf-8") as file:

@@ -9,70 +9,12 @@ import re
 
 import numpy as np
 
+from .bodies import BODIES
+from .convert import Contexts, Numbers, Texts, nanoseconds
 from .report import Report
 from .source import BadFile, chunks, excerpt
-from .trace import (
-    EVENTS,
-    EXIT,
-    FORK,
-    MARK,
-    MIGRATE,
-    NONE,
-    RUNTIME,
-    SWITCH,
-    TIMER,
-    WAKEUP,
-    WAKEUP_NEW,
-    WAKING,
-    Trace,
-    make_events,
-)  # fmt: skip
+from .trace import DTYPES, EVENTS, MISSING, NONE, Trace, make_events
 
-_PID, _PRIO, _CPU = rb"(\d{1,9})", rb"(-?\d{1,4})", rb"(\d{1,5})"
-_REST = rb"(?: +(.*))?$"
-# A name holds anything, so each pattern ties the fields after it down: the last place that fits is it. The ways that
-# come first are for names without a space: the same result, much faster.
-_WORD = rb"([^ ]*+)"
-_WAKE = (
-    ("name", "pid", "prio", "target_cpu"),
-    rb"comm=" + _WORD + rb" pid=" + _PID + rb" prio=" + _PRIO + rb"(?: success=\d+)? target_cpu=" + _CPU + _REST,
-    rb"comm=(.*) pid=" + _PID + rb" prio=" + _PRIO + rb"(?: success=\d+)? target_cpu=" + _CPU + _REST,
-    rb"(.*):" + _PID + rb" \[" + _PRIO + rb"\](?: success=\d+)? CPU:" + _CPU + _REST,
-)
-_EXITS = (("name", "pid", "prio"), rb"comm=(.*) pid=" + _PID + rb" prio=" + _PRIO + _REST)
-#: Event -> its fields in the columns' names, and the ways to write them. The last group is what else there is.
-BODIES = {
-    SWITCH: (
-        ("name", "pid", "prio", "state", "next_name", "next_pid", "next_prio"),
-        rb"prev_comm=" + _WORD + rb" prev_pid=" + _PID + rb" prev_prio=" + _PRIO + rb" prev_state=(\S++) ==> next_comm="
-        + _WORD + rb" next_pid=" + _PID + rb" next_prio=" + _PRIO + _REST,
-        rb"prev_comm=(.*) prev_pid=" + _PID + rb" prev_prio=" + _PRIO + rb" prev_state=(\S+) ==> next_comm=(.*) next_pid="
-        + _PID + rb" next_prio=" + _PRIO + _REST,
-        rb"(.*):" + _PID + rb" \[" + _PRIO + rb"\] (\S+) ==> (.*):" + _PID + rb" \[" + _PRIO + rb"\]" + _REST,
-    ),
-    WAKING: _WAKE,
-    WAKEUP: _WAKE,
-    WAKEUP_NEW: _WAKE,
-    MIGRATE: (
-        ("name", "pid", "prio", "value", "target_cpu"),
-        rb"comm=(.*) pid=" + _PID + rb" prio=" + _PRIO + rb" orig_cpu=" + _CPU + rb" dest_cpu=" + _CPU + _REST,
-    ),
-    RUNTIME: (
-        ("name", "pid", "value"),
-        rb"comm=" + _WORD + rb" pid=" + _PID + rb" runtime=(\d{1,18}) \[ns\](?: vruntime=\d+ \[ns\])?" + _REST,
-        rb"comm=(.*) pid=" + _PID + rb" runtime=(\d{1,18}) \[ns\](?: vruntime=\d+ \[ns\])?" + _REST,
-    ),
-    FORK: (
-        ("name", "pid", "next_name", "next_pid"),
-        rb"comm=(.*) pid=" + _PID + rb" child_comm=(.*) child_pid=" + _PID + _REST,
-    ),
-    EXIT: _EXITS,
-    TIMER: (
-        ("name", "next_name", "value"),
-        rb"hrtimer=(\S+) function=(\S+)(?: softexpires=\d+)? now=(\d{1,18})(?: +ns)?" + _REST,
-    ),
-    MARK: (("pid", "name", "value"), rb"C\|" + _PID + rb"\|(.*)\|(-?\d{1,18})" + _REST),
-}  # fmt: skip
 _NAMED = {name.encode(): code for code, name in enumerate(EVENTS)}
 _FIELD = re.compile(rb"(\w+)=")
 _LOST = re.compile(rb"LOST (\d+) EVENTS|\[(\d+ )?EVENTS DROPPED\]|PERF_RECORD_LOST.*?lost (\d+)")
@@ -92,7 +34,7 @@ class Reader:
         self.path, self.head, self.skip = path, head, skip
         self.report, self.complete = Report(), None
         self.bodies = {code: [re.compile(p, re.S).match for p in patterns] for code, (_, *patterns) in BODIES.items()}
-        self.names, self.states, self.contexts, self.numbers = _Texts(), _Texts(), _Contexts(), _Numbers()
+        self.names, self.states, self.contexts, self.numbers = Texts(), Texts(), Contexts(), Numbers()
         self.parts: list[dict[str, np.ndarray]] = []
         self.lost, self.begin_lines = [], []
         self.seen: dict[bytes, int] = {}
@@ -148,7 +90,7 @@ class Reader:
 
     def _columns(self, code, rows):
         line, cpu, seconds, fraction, flags, curr, *fields = zip(*rows)
-        time_ns = self._few(seconds) * 1_000_000_000 + _nanoseconds(fraction)
+        time_ns = self._few(seconds) * 1_000_000_000 + nanoseconds(fraction)
         part = {"line": np.array(line, np.int64), "time_ns": time_ns, "cpu": self._few(cpu)}
         part["event"] = np.full(len(rows), code)
         part["context"] = np.array([self.contexts[text] for text in flags], np.int8)
@@ -287,14 +229,12 @@ def _joined(parts):
     line = np.concatenate([part["line"] for part in parts])
     order = np.argsort(line, kind="stable")
     columns = {}
-    from .trace import _DTYPES, _MISSING
-
     for name in names:
         if name != "line":
             pieces = [
-                part[name] if name in part else np.full(n, _MISSING[name], np.int8) for part, n in zip(parts, sizes)
+                part[name] if name in part else np.full(n, MISSING[name], np.int8) for part, n in zip(parts, sizes)
             ]
-            columns[name] = np.concatenate([piece.astype(_DTYPES[name]) for piece in pieces])[order]
+            columns[name] = np.concatenate([piece.astype(DTYPES[name]) for piece in pieces])[order]
     return columns, line[order]
 
 
@@ -302,45 +242,3 @@ def _steps_back(cpu, time_ns):
     order = np.argsort(cpu, kind="stable")
     t, c = time_ns[order], cpu[order]
     return np.sort(order[1:][(c[1:] == c[:-1]) & (t[1:] < t[:-1])])
-
-
-def _nanoseconds(fractions):
-    """Fractions of a second of 6 or 9 digits as ns."""
-    joined = b"".join(fractions)
-    for digits, scale in ((6, 1000), (9, 1)):
-        if len(joined) == digits * len(fractions):
-            places = np.frombuffer(joined, np.uint8).reshape(-1, digits) - np.uint8(48)
-            return places @ (10 ** np.arange(digits - 1, -1, -1, dtype=np.int64)) * scale
-    return np.array([int(text.ljust(9, b"0")) for text in fractions], np.int64)
-
-
-class _Numbers(dict):
-    """Digits -> number; forgotten when there are many."""
-
-    def __missing__(self, text):
-        if len(self) > 1 << 18:
-            self.clear()
-        self[text] = number = int(text)
-        return number
-
-
-class _Texts(dict):
-    """Bytes -> position in `texts`, which holds each as text; what is not UTF-8 becomes backslash escapes."""
-
-    def __init__(self):
-        super().__init__()
-        self.texts: list[str] = []
-
-    def __missing__(self, key):
-        self[key] = place = len(self.texts)
-        self.texts.append(key.decode("utf-8", "backslashreplace"))
-        return place
-
-
-class _Contexts(dict):
-    """Flags -> 1 in an interrupt, 0 in a task, -1 when they do not tell. The third character is it."""
-
-    def __missing__(self, flags):
-        third = flags[2:3] if flags else b""
-        self[flags] = context = 1 if third in (b"h", b"H", b"s", b"z", b"Z") and third else 0 if third == b"." else NONE
-        return context

@@ -8,8 +8,8 @@ from .events_text import Reader
 from .from_run import trace_of
 from .trace import Trace
 
-# "          <idle>-0       [002] d..2.     4.499371: sched_switch: ..."; a thread group in brackets and the flags may be
-# missing, and an event's name may be padded.
+# "          <idle>-0       [002] d..2.     4.499371: sched_switch: ..."; a thread group in brackets and the flags may
+# be missing, and an event's name may be padded.
 _HEAD = re.compile(
     rb"^.{0,40}-(\d{1,9}) ++(?:\( *+[\d-]++\) ++)?\[(\d{1,5}+)\] ++(?:([^\s:]{2,8}+) ++)?(\d{1,9}+)\.(\d{9}|\d{6}): ++"
     rb"([^\s:]++): *+(.*)$",
@@ -85,13 +85,12 @@ def _lines(trace):
             names[next_pid] = next_name
         flags = _FLAGS[context]
         body = _BODIES[event].format(*rest)
-        yield f"{shown:>16}-{curr:<7} [{cpu:03d}] {flags}{moment:>12}: {event}: {body}\n".encode(
-            "utf-8", "backslashreplace"
-        )
+        line = f"{shown:>16}-{curr:<7} [{cpu:03d}] {flags}{moment:>12}: {event}: {body}\n"
+        yield line.encode("utf-8", "backslashreplace")
 
 
 _FLAGS = {1: "d.h1. ", 0: "d..2. ", -1: ""}
-# in the order of the columns: 0 pid, 1 name, 2 prio, 3 state, 4 next_pid, 5 next_name, 6 next_prio, 7 target_cpu, 8 value
+# by column: 0 pid, 1 name, 2 prio, 3 state, 4 next_pid, 5 next_name, 6 next_prio, 7 target_cpu, 8 value
 _WAKE = "comm={1} pid={0} prio={2} target_cpu={7:03d}"
 _BODIES = {
     "sched_switch": (

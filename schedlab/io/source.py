@@ -1,4 +1,4 @@
-"""Files as the readers take them: plain, gzip or zstd, in chunks of whole lines, and the one-line error for a bad one."""
+"""Files as the readers take them: plain, gzip or zstd, in chunks of whole lines; and the error for a bad one."""
 
 import gzip
 import zlib

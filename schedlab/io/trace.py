@@ -22,12 +22,12 @@ SWITCH, WAKING, WAKEUP, WAKEUP_NEW, MIGRATE, RUNTIME, FORK, EXIT, TIMER, MARK = 
 NONE, NO_PRIO = -1, -128
 #: What the kernel writes for a name that it does not remember. It is no name.
 PLACEHOLDER = "<...>"
-_DTYPES = {
+DTYPES = {
     "time_ns": np.int64, "cpu": np.int32, "event": np.int8, "context": np.int8, "curr": np.int32, "pid": np.int32,
     "name": np.int32, "prio": np.int16, "state": np.int16, "next_pid": np.int32, "next_name": np.int32,
     "next_prio": np.int16, "target_cpu": np.int32, "value": np.int64,
 }  # fmt: skip
-_MISSING = dict.fromkeys(_DTYPES, NONE) | {"prio": NO_PRIO, "next_prio": NO_PRIO}
+MISSING = dict.fromkeys(DTYPES, NONE) | {"prio": NO_PRIO, "next_prio": NO_PRIO}
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,9 +156,9 @@ def make_events(columns: dict[str, np.ndarray], names: list[str], states: list[s
     """Return the table of events; `name`, `next_name` and `state` come as positions in the lists, -1 for none."""
     size = len(columns["time_ns"])
     data = {}
-    for column, dtype in _DTYPES.items():
+    for column, dtype in DTYPES.items():
         values = columns.get(column)
-        data[column] = np.full(size, _MISSING[column], dtype) if values is None else np.asarray(values).astype(dtype)
+        data[column] = np.full(size, MISSING[column], dtype) if values is None else np.asarray(values).astype(dtype)
     texts = {"event": list(EVENTS), "name": names, "next_name": names, "state": states}
     for column, texts_of in texts.items():
         data[column] = _category(data[column], texts_of, ordered=column == "event")

@@ -2,83 +2,16 @@
 
 from __future__ import annotations
 
-import fnmatch
-import re
+import bisect
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import pandas as pd
 
 from .. import _check, steps
 from ..workload import Group, Task, Workload
+from .accounting import account, priorities
 from .snapshot import Snapshot
-
-# Names that the kernel gives its own threads, where no snapshot tells them.
-_KERNEL_THREADS = re.compile(
-    r"(kworker|ksoftirqd|rcu_|rcuo|rcub|rcuc|migration|cpuhp|kswapd|kcompactd|khugepaged|ksmd|jbd2|kthreadd|watchdog"
-    r"|idle_inject|irq)[/_\d:.-]|(rcu_\w+|kthreadd|khugepaged|ksmd|kauditd|oom_reaper|watchdogd|kdevtmpfs)$"
-)
-_FIFO_PRIO = 100  # priorities below are real-time, -1 is deadline (cf. MAX_RT_PRIO)
-
-
-@dataclass(frozen=True)
-class Account:
-    """Who had the CPUs in a trace.
-
-    Attributes
-    ----------
-    tasks : pandas.DataFrame
-        One row a pid: pid, name, group, kind ("fair", "real-time", "deadline", "kernel thread"), placed, running_ns,
-        runnable_ns, sleeping_ns, throttled_ns.
-    shares : dict of str to float
-        Share of the CPUs' time of the window by kind, and "idle" and "not told".
-    notes : tuple of str
-    """
-
-    tasks: pd.DataFrame
-    shares: dict[str, float]
-    notes: tuple[str, ...]
-
-
-def account(trace, groups=None, window=None) -> Account:
-    """Return whose the CPU time of a trace was, and what a workload made of it leaves out.
-
-    Parameters are those of `workload_from_trace`.
-    """
-    window = trace.window if window is None else window
-    spans = trace.spans(window)
-    length = (spans["end_ns"] - spans["start_ns"]).groupby([spans["pid"], spans["state"].astype(str)]).sum()
-    table = length.unstack(fill_value=0).reindex(columns=["running", "runnable", "sleeping", "throttled"], fill_value=0)
-    idle_ns = int(table.loc[0, "running"]) if 0 in table.index else 0
-    table = table[table.index > 0].rename(columns=lambda state: f"{state}_ns").reset_index()
-    names = _last_names(trace)
-    table.insert(1, "name", [names.get(pid, f"pid-{pid}") for pid in table["pid"]])
-    place = _placer(groups)
-    placed = [place(int(pid), names.get(pid, "")) for pid in table["pid"]]
-    table.insert(2, "group", [group or "/" for group in placed])
-    table.insert(3, "kind", _kinds(trace, table, groups))
-    table.insert(4, "placed", [group is not None for group in placed])
-    total = (window[1] - window[0]) * max(1, trace.events["cpu"].nunique())
-    shares = (
-        {kind: float(ns) / total for kind, ns in table.groupby("kind")["running_ns"].sum().items()} if total else {}
-    )
-    shares["idle"] = idle_ns / total if total else 0.0
-    shares["not told"] = max(0.0, 1 - sum(shares.values()))
-    return Account(table, shares, _notes(table, shares, groups))
-
-
-def _notes(table, shares, groups):
-    notes = []
-    lost = table[~table["placed"]] if groups is not None else table.iloc[:0]
-    if len(lost):
-        notes.append(f"{len(lost)} of {len(table)} tasks could not be placed in a group; they run in the root group")
-    for kind in ("real-time", "deadline", "kernel thread"):
-        if shares.get(kind):
-            notes.append(f"{kind}: {100 * shares[kind]:.2f} % of CPU time, which occupies its CPU as recorded")
-    if shares["not told"] > 0.001:
-        notes.append(f"the trace does not tell of {100 * shares['not told']:.1f} % of CPU time")
-    notes.append("time in interrupts is part of the running time of the task that it hit")
-    return tuple(notes)
 
 
 def workload_from_trace(
@@ -130,12 +63,12 @@ def workload_from_trace(
     spans = spans[spans["pid"] > 0]
     fair = told.tasks[(told.tasks["kind"] == "fair") & (told.tasks["running_ns"] > 0)]
     tapes = _tapes(spans[spans["pid"].isin(fair["pid"])], window)
-    wakes = _wakes(trace, set(tapes), window) if wakers and mode == "tape" else {}
+    wakes, woken = _wakes(trace, tapes, window) if wakers and mode == "tape" else ({}, set())
     generator = np.random.default_rng(_check.whole("seed", seed, 0))
     tasks = []
-    rows, prios = {row.pid: row for row in fair.itertuples()}, _prios(trace)
+    rows, prios = {row.pid: row for row in fair.itertuples()}, priorities(trace)
     for pid, tape in tapes.items():
-        program = _resampled(tape, generator) if mode == "resample" else _program(pid, tape, wakes)
+        program = _resampled(tape, generator) if mode == "resample" else _program(pid, tape, wakes.get(pid, []), woken)
         if program:
             row, nice = rows[pid], int(np.clip(prios.get(pid, 120) - 120, -20, 19))
             name = f"{row.name}-{pid}"
@@ -144,7 +77,6 @@ def workload_from_trace(
     tasks += _occupied(spans[spans["pid"].isin(busy)], window)
     if not tasks:
         raise ValueError(f"{trace.source or 'trace'}: no task ran from {window[0]} to {window[1]} ns")
-    tasks = _without_lone_waits(tasks)
     found = limits or (groups.groups if isinstance(groups, Snapshot) else ())
     return Workload(
         _with_parents(found, {task.group for task in tasks}), tuple(tasks), name=f"from {trace.source or 'trace'}"
@@ -158,6 +90,14 @@ class _Tape:
     sleeps: list  # sleep after each, ns; the last one may be missing
     begins: list  # end of the sleep after each, ns of the trace
     pieces: list  # (start, end) of the running spans of each activation
+
+    @cached_property
+    def starts(self) -> list:
+        return [start for pieces in self.pieces for start, _ in pieces]
+
+    @cached_property
+    def ends(self) -> list:
+        return [end for pieces in self.pieces for _, end in pieces]
 
 
 def _tapes(spans, window) -> dict[int, _Tape]:
@@ -191,38 +131,44 @@ def _close(tape, pieces):
     tape.pieces.append(pieces)
 
 
-def _wakes(trace, pids, window):
-    """Wake-ups of one modelled task by another: {waker: [(time, woken)]}, and {(woken, time)} of those."""
+def _wakes(trace, tapes, window):
+    """Wake-ups that end a sleep of one modelled task while another runs: {waker: [(ns, woken)]}, and as a set."""
     events = trace.of("sched_waking")
     if not len(events):
         events = trace.of("sched_wakeup")
-    kept = events[events["curr"].isin(pids) & events["pid"].isin(pids) & (events["context"] != 1)]
+    kept = events[events["curr"].isin(tapes) & events["pid"].isin(tapes) & (events["context"] != 1)]
     kept = kept[(kept["curr"] != kept["pid"]) & kept["time_ns"].between(*window)]
-    by: dict = {"woken": set()}
+    by: dict[int, list] = {}
+    found = set()
+    ends = {pid: set(tape.begins) for pid, tape in tapes.items()}
     for time_ns, waker, woken in zip(kept["time_ns"].tolist(), kept["curr"].tolist(), kept["pid"].tolist()):
-        by.setdefault(waker, []).append((time_ns, woken))
-        by["woken"].add((woken, time_ns))
-    return by
+        # one that ends no sleep would be remembered, and end a later one too soon; one that falls into no span of the
+        # waker has no place in its program
+        if time_ns in ends[woken] and (woken, time_ns) not in found and _runs_at(tapes[waker], time_ns):
+            by.setdefault(waker, []).append((time_ns, woken))
+            found.add((woken, time_ns))
+    return by, found
 
 
-def _program(pid, tape, wakes) -> tuple:
-    woken = wakes.get("woken", ())
-    mine = list(wakes.get(pid, ()))
-    made = []
+def _runs_at(tape, time_ns) -> bool:
+    k = bisect.bisect_right(tape.starts, time_ns) - 1
+    return k >= 0 and time_ns <= tape.ends[k]
+
+
+def _program(pid, tape, mine, woken) -> tuple:
+    """Return the steps of one task; `mine` are the wake-ups that it makes, in order."""
+    mine, made = list(reversed(mine)), []
     for k, pieces in enumerate(tape.pieces):
-        done = 0
         for start, end in pieces:
-            while mine and mine[0][0] <= end:
-                time_ns, other = mine.pop(0)
-                if time_ns < start:
-                    continue
-                if time_ns - start > done:
-                    made.append(steps.run(time_ns - start - done))
-                done = max(done, time_ns - start)
+            now = start
+            while mine and mine[-1][0] <= end:
+                time_ns, other = mine.pop()
+                if time_ns > now:
+                    made.append(steps.run(time_ns - now))
+                now = max(now, time_ns)
                 made.append(steps.wake(f"wake {other}", keep=steps.MAX_KEEP))
-            if end - start > done:
-                made.append(steps.run(end - start - done))
-            done = 0
+            if end > now:
+                made.append(steps.run(end - now))
         if k < len(tape.sleeps) and tape.sleeps[k] > 0:
             by_task = (pid, tape.begins[k]) in woken
             made.append(steps.wait(f"wake {pid}") if by_task else steps.sleep(tape.sleeps[k]))
@@ -238,24 +184,6 @@ def _merged(made):
         else:
             joined.append(step)
     return joined
-
-
-def _without_lone_waits(tasks):
-    """A wait that nothing wakes any more (its waker's program has no such step) would be for ever: it is a sleep of 1 ns."""
-    woken = {step.name for task in tasks for step in steps.walk(task.program) if isinstance(step, steps.Wake)}
-    fixed = []
-    for task in tasks:
-        program = tuple(
-            steps.sleep(1) if isinstance(step, steps.Wait) and step.name not in woken else step for step in task.program
-        )
-        fixed.append(task if program == task.program else _with_program(task, program))
-    return fixed
-
-
-def _with_program(task, program):
-    import dataclasses
-
-    return dataclasses.replace(task, program=program)
 
 
 def _resampled(tape, generator) -> tuple:
@@ -288,74 +216,6 @@ def _occupied(spans, window) -> list[Task]:
             Task(f"occupied CPU {cpu}", tuple(made), nice=-20, cpus=int(cpu), start_ns=start_ns, kernel_thread=True)
         )
     return tasks
-
-
-def _last_names(trace) -> dict[int, str]:
-    names = trace.names()
-    return dict(zip(names["pid"], names["name"]))
-
-
-def _prios(trace) -> pd.Series:
-    switches = trace.of("sched_switch")
-    pairs = pd.concat([
-        switches[["pid", "prio"]], switches[["next_pid", "next_prio"]].set_axis(["pid", "prio"], axis=1),
-    ])  # fmt: skip
-    return pairs.drop_duplicates("pid", keep="last").set_index("pid")["prio"]
-
-
-def _kinds(trace, table, groups) -> list[str]:
-    prios = _prios(trace)
-    kernel = {tid for tid, task in groups.tasks.items() if task["kernel"]} if isinstance(groups, Snapshot) else None
-    kinds = []
-    for pid, name in zip(table["pid"].tolist(), table["name"].tolist()):
-        prio = int(prios.get(pid, 120))
-        if prio < 0:
-            kinds.append("deadline")
-        elif prio < _FIFO_PRIO:
-            kinds.append("real-time")
-        elif (pid in kernel) if kernel is not None and pid in groups.tasks else _KERNEL_THREADS.match(name):
-            kinds.append("kernel thread")
-        else:
-            kinds.append("fair")
-    return kinds
-
-
-def _placer(groups):
-    """Return a function (pid, name) -> group or None."""
-    if groups is None:
-        return lambda pid, name: None
-    if isinstance(groups, Snapshot):
-        return lambda pid, name: groups.threads.get(pid)
-    if not isinstance(groups, dict):
-        groups = _group_table(groups)
-    by_pid = {key: group for key, group in groups.items() if isinstance(key, int)}
-    patterns = [(key, group) for key, group in groups.items() if isinstance(key, str)]
-
-    def place(pid, name):
-        if pid in by_pid:
-            return by_pid[pid]
-        return next((group for pattern, group in patterns if fnmatch.fnmatchcase(name, pattern)), None)
-
-    return place
-
-
-def _group_table(path) -> dict[int, str]:
-    from .source import BadFile, read_text
-
-    table = {}
-    for number, line in enumerate(read_text(path).splitlines(), 1):
-        pid, _, group = line.partition(",")
-        if number == 1 and (pid.strip(), group.strip()) == ("pid", "group"):
-            continue
-        if not (
-            pid.strip().isascii()
-            and pid.strip().isdecimal()
-            and len(pid.strip()) < 10
-            and group.strip().startswith("/")
-        ):
-            raise BadFile(path, f"pid,group is needed, such as 17,/web, not {line[:40]!r}", number)
-        table[int(pid)] = group.strip()
-    return table
 
 
 def _with_parents(groups, paths) -> tuple[Group, ...]:

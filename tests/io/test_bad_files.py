@@ -12,10 +12,20 @@ from schedlab.io import cpustat, ftrace, perf, read_trace, rtapp, snapshot
 READERS = {"ftrace": ftrace.read, "perf": perf.read, "any": read_trace, "rtapp": rtapp.read, "cpustat": cpustat.read}
 FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 PIECES = [
-    switch(1, 0, 0, 7, "R"), wakeup(2, 1, 7), switch(3, 0, 7, 0), "CPU:1 [LOST 9 EVENTS]\n", "##### CPU 1 buffer started ####\n",
-    "# entries-in-buffer/entries-written: 1/2   #P:2\n", "\t-> x\n", "sl 1/2 [000] 1.000001: sched:sched_switch: a:1 [2] S ==> b:3 [4]\n",
-    '{"tasks": {"a": {"loop": 1, "run": 5, ', '"sleep": 5}}}', "nr_periods 5\n", "sched_switch: prev_comm=", "999999999999999999",
-]  # fmt: skip
+    switch(1, 0, 0, 7, "R"),
+    wakeup(2, 1, 7),
+    switch(3, 0, 7, 0),
+    "CPU:1 [LOST 9 EVENTS]\n",
+    "##### CPU 1 buffer started ####\n",
+    "# entries-in-buffer/entries-written: 1/2   #P:2\n",
+    "\t-> x\n",
+    "sl 1/2 [000] 1.000001: sched:sched_switch: a:1 [2] S ==> b:3 [4]\n",
+    '{"tasks": {"a": {"loop": 1, "run": 5, ',
+    '"sleep": 5}}}',
+    "nr_periods 5\n",
+    "sched_switch: prev_comm=",
+    "999999999999999999",
+]
 
 
 def _told(read, path):
@@ -35,11 +45,11 @@ def _told(read, path):
         (b"\x00\x01binary" * 100, "binary"),
         (b"PERFILE2" + b"x" * 100, "perf"),
         (b"hello\nworld\n", ""),
-        (gzip.compress(b"") , "empty"),
+        (gzip.compress(b""), "empty"),
         (b"\x1f\x8b\x08garbage that is no gzip at all", ""),
         (b"\x28\xb5\x2f\xfdgarbage that is no zstd at all", ""),
     ],
-)  # fmt: skip
+)
 def test_read__bad_content(tmp_path, reader, content, reason):
     path = tmp_path / "file.txt"
     path.write_bytes(content)

@@ -49,9 +49,12 @@ def test_read__switch_and_wakeup_fields(read):
 def test_read__spans(read):
     trace = read(
         "# entries-in-buffer/entries-written: 5/5   #P:1\n"
-        + switch(1.0, 0, 0, 7, "R") + switch(1.010, 0, 7, 0, "R") + switch(1.080, 0, 0, 7, "R")
-        + switch(1.090, 0, 7, 0, "S") + wakeup(1.095, 0, 7)
-    )  # fmt: skip
+        + switch(1.0, 0, 0, 7, "R")
+        + switch(1.010, 0, 7, 0, "R")
+        + switch(1.080, 0, 0, 7, "R")
+        + switch(1.090, 0, 7, 0, "S")
+        + wakeup(1.095, 0, 7)
+    )
     spans = trace.spans()
     mine = spans[spans["pid"] == 7]
     assert mine["state"].tolist() == ["running", "throttled", "running", "sleeping"]
@@ -106,11 +109,17 @@ def test_read__br26_buffers_begin_and_end_apart_and_the_last_line_is_cut(read):
 
 
 def test_read__br27_clocks_disagree(read):
-    migrate = f"{'x':>16}-9       [002] d..2. {1.0:12.6f}: sched_migrate_task: comm=task5 pid=5 prio=120 orig_cpu=1 dest_cpu=2\n"
+    migrate = f"{'x':>16}-9       [002] d..2. {1.0:12.6f}: sched_migrate_task: "
+    migrate += "comm=task5 pid=5 prio=120 orig_cpu=1 dest_cpu=2\n"
     trace = read(
-        switch(0.5, 1, 0, 5, "R") + switch(0.9, 1, 5, 0) + migrate + switch(1.000003, 1, 0, 5, "R")
-        + switch(1.000004, 2, 0, 5, "R") + switch(1.1, 1, 5, 6) + switch(1.2, 2, 5, 0)
-    )  # fmt: skip
+        switch(0.5, 1, 0, 5, "R")
+        + switch(0.9, 1, 5, 0)
+        + migrate
+        + switch(1.000003, 1, 0, 5, "R")
+        + switch(1.000004, 2, 0, 5, "R")
+        + switch(1.1, 1, 5, 6)
+        + switch(1.2, 2, 5, 0)
+    )
     spans = trace.spans((0, 2_000_000_000))
     assert trace.report["conflict: a task runs on another CPU than it has just migrated to"] == 1
     assert "1.000003 s on CPU 1" in str(trace.report)
@@ -139,12 +148,10 @@ def test_read__br28_header_and_field_variants_are_one_table(read):
 def test_read__trace_cmd_report(read):
     text = (
         "cpus=2\n"
-        "      Web Content-12    [001]     1.000001: sched_wakeup:         Web Content:12 [120]<CANT> CPU:001\n".replace(
-            "<CANT>", ""
-        )
-        + "          <idle>-0     [001]     1.000005: sched_switch:         swapper/1:0 [120] R ==> Web Content:12 [120]\n"
-        + "CPU:1 [3 EVENTS DROPPED]\n"
-        + "     Web Content-12    [001]     1.000105: sched_switch:         Web Content:12 [120] S ==> swapper/1:0 [120]\n"
+        "     Web Content-12    [001]     1.000001: sched_wakeup:         Web Content:12 [120] CPU:001\n"
+        "          <idle>-0     [001]     1.000005: sched_switch:       swapper/1:0 [120] R ==> Web Content:12 [120]\n"
+        "CPU:1 [3 EVENTS DROPPED]\n"
+        "     Web Content-12    [001]     1.000105: sched_switch:       Web Content:12 [120] S ==> swapper/1:0 [120]\n"
     )
     trace = read(text)
     assert trace.events["pid"].tolist() == [12, 0, 12] and trace.name_of(12) == "Web Content"
@@ -154,9 +161,14 @@ def test_read__trace_cmd_report(read):
 
 def test_read__lost_events_and_buffer_marks(read):
     text = (
-        "# entries-in-buffer/entries-written: 4/9   #P:2\n" + switch(1, 0, 1, 2) + "##### CPU 1 buffer started ####\n"
-        + switch(2, 1, 3, 4) + "CPU:0 [LOST 7 EVENTS]\n" + switch(3, 0, 2, 1) + switch(4, 1, 4, 3)
-    )  # fmt: skip
+        "# entries-in-buffer/entries-written: 4/9   #P:2\n"
+        + switch(1, 0, 1, 2)
+        + "##### CPU 1 buffer started ####\n"
+        + switch(2, 1, 3, 4)
+        + "CPU:0 [LOST 7 EVENTS]\n"
+        + switch(3, 0, 2, 1)
+        + switch(4, 1, 4, 3)
+    )
     trace = read(text)
     assert trace.report["lost events"] == 7 and trace.report["overwritten events"] == 5
     assert trace.begins == {1: 2_000_000_000} and trace.complete is False

@@ -84,8 +84,15 @@ def test_cpu_stat__kernels_spelling(run, tmp_path):
     text = (tmp_path / "cgroup/a/cpu.stat").read_text()
     names = [line.split()[0] for line in text.splitlines()]
     assert names == [
-        "usage_usec", "user_usec", "system_usec", "nr_periods", "nr_throttled", "throttled_usec", "nr_bursts", "burst_usec",
-    ]  # fmt: skip
+        "usage_usec",
+        "user_usec",
+        "system_usec",
+        "nr_periods",
+        "nr_throttled",
+        "throttled_usec",
+        "nr_bursts",
+        "burst_usec",
+    ]
     row = run.cpu_stat().loc["/a"]
     assert cpustat.read(tmp_path / "cgroup/a/cpu.stat") == {name: int(row[name]) for name in names}
     assert "nr_periods" not in (tmp_path / "cgroup/cpu.stat").read_text()

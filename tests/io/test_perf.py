@@ -21,7 +21,8 @@ def test_read__script_and_sched_script_are_one_table(tmp_path):
     one = _read(tmp_path, HEAD + SWITCH)
     two = _read(tmp_path, "     Web Content  1240 [001]   123.456789:      sched:" + SWITCH)
     three = _read(tmp_path, "     Web Content  1240 [001]   123.456789:          1   " + SWITCH)
-    short = "     Web Content  1240 [001]   123.456789: sched:sched_switch: Web Content:1240 [120] S ==> swapper/1:0 [120]\n"
+    short = "     Web Content  1240 [001]   123.456789: sched:sched_switch: "
+    short += "Web Content:1240 [120] S ==> swapper/1:0 [120]\n"
     four = _read(tmp_path, short)
     for other in (two, three, four):
         pd.testing.assert_frame_equal(one.events, other.events)
@@ -31,10 +32,12 @@ def test_read__script_and_sched_script_are_one_table(tmp_path):
 
 def test_read__nanoseconds_call_chains_and_runtime(tmp_path):
     text = (
-        "# captured on: today\n" + HEAD.replace("456789", "456789123") + SWITCH
+        "# captured on: today\n"
+        + HEAD.replace("456789", "456789123")
+        + SWITCH
         + "\tffffffff81a0 __schedule ([kernel.kallsyms])\n            7f12ab34 main (/bin/x)\n\n"
         + "  sl  7 [000] 124.000000: sched:sched_stat_runtime: comm=sl pid=7 runtime=5 [ns] vruntime=9 [ns]\n"
-    )  # fmt: skip
+    )
     trace = _read(tmp_path, text)
     assert trace.events["time_ns"].iloc[0] == 123_456_789_123 and trace.events["value"].iloc[1] == 5
     assert not trace.report.found or set(trace.report.found) <= {

@@ -80,7 +80,8 @@ def test_properties__nodes_and_cpus_of_phases():
 def test_events__suspend_resume_lock_wait_barrier_fork():
     text = """{"tasks": {
       "a": {"run": 10, "suspend": "", "barrier": "b"},
-      "c": {"instance": 2, "run": 1, "resume": "a", "lock": "m", "wait": {"ref": "k", "mutex": "m"}, "unlock": "m", "barrier": "b"},
+      "c": {"instance": 2, "run": 1, "resume": "a", "lock": "m", "wait": {"ref": "k", "mutex": "m"},
+        "unlock": "m", "barrier": "b"},
       "d": {"loop": 3, "run": 1, "sleep": 500, "lock": "m", "broad": "k", "unlock": "m", "fork": "e"},
       "e": {"instance": 0, "loop": 1, "run": 2}}}"""
     work = rtapp.parse_text(text).workload
@@ -92,7 +93,8 @@ def test_events__suspend_resume_lock_wait_barrier_fork():
 
 def test_events__sync_is_lock_signal_wait_unlock():
     text = """{"tasks": {
-      "a": {"loop": 1, "run": 1, "lock": "m", "wait": {"ref": "k", "mutex": "m"}, "signal": "k", "unlock": "m", "run1": 7},
+      "a": {"loop": 1, "run": 1, "lock": "m", "wait": {"ref": "k", "mutex": "m"}, "signal": "k",
+        "unlock": "m", "run1": 7},
       "b": {"loop": 1, "sleep": 500, "sync": {"ref": "k", "mutex": "m"}, "run": 3}}}"""
     run = sl.simulate(sl.Machine.uniform(2), sl.Kernel.version("6.12"), rtapp.parse_text(text).workload, "5ms")
     assert run.tasks()["exec_ns"].tolist()[:2] == [8000, 3000] and (run.tasks()["end_ns"] >= 0).all()

@@ -10,12 +10,14 @@ def _host(root, version="v2"):
         "proc/sys/kernel/osrelease": "6.12.1-test\n",
         "proc/version": "Linux version 6.12.1-test\n",
         "boot/config-6.12.1-test": "CONFIG_X=y\nCONFIG_HZ=250\n",
-        "proc/schedstat": "version 17\n", "proc/stat": "cpu 1 2 3\n",
-        "sys/devices/system/cpu/online": "0-2\n", "sys/devices/system/cpu/possible": "0-3\n",
+        "proc/schedstat": "version 17\n",
+        "proc/stat": "cpu 1 2 3\n",
+        "sys/devices/system/cpu/online": "0-2\n",
+        "sys/devices/system/cpu/possible": "0-3\n",
         "sys/devices/system/node/node0/cpulist": "0-2\n",
         "proc/7/task/7/stat": "7 (odd) name (x)) S 1 7 7 0 -1 0 " + "0 " * 8 + "20 0 " + "0 " * 21 + "0 0\n",
         "proc/7/task/7/status": "Cpus_allowed_list:\t0-2\n",
-    }  # fmt: skip
+    }
     for cpu, core in ((0, "0,2"), (1, "1,3"), (2, "0,2")):
         files[f"sys/devices/system/cpu/cpu{cpu}/topology/core_cpus_list"] = f"{core}\n"
         files[f"sys/devices/system/cpu/cpu{cpu}/cache/index3/level"] = "3\n"
@@ -127,7 +129,7 @@ def test_write__trace_without_tracefs(tmp_path):
         ("tasks.tsv", "tid\nseven\n", "tasks.tsv:2:"),
         ("sys/devices/system/cpu/cpu0/topology/core_cpus_list", "0-\n", "core_cpus_list"),
     ],
-)  # fmt: skip
+)
 def test_read__names_the_bad_file(tmp_path, name, text, told):
     _host(tmp_path / "root")
     snapshot.write(tmp_path / "snap", seconds=0, root=tmp_path / "root")

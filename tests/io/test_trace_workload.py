@@ -15,13 +15,24 @@ DATA = Path(__file__).parent / "data"
 def trace(tmp_path):
     """Task 7 runs 10 ms and sleeps 5 ms twice; task 8 is woken by it and runs 1 ms; task 9 is real-time on CPU 1."""
     lines = [
-        switch(1.000, 0, 0, 7, "R"), switch(1.000, 1, 0, 0, "R"),
-        wakeup(1.004, 0, 8, "d..2.", event="sched_waking", curr=7, target=1), switch(1.004, 1, 0, 8, "R"), switch(1.005, 1, 8, 0),
-        switch(1.010, 0, 7, 0), switch(1.012, 1, 0, 9, "R").replace("next_prio=120", "next_prio=10"),
-        switch(1.013, 1, 9, 0).replace("prev_prio=120", "prev_prio=10", 1), wakeup(1.015, 0, 7), switch(1.015, 0, 0, 7, "R"),
-        wakeup(1.019, 0, 8, "d..2.", event="sched_waking", curr=7, target=1), switch(1.019, 1, 0, 8, "R"), switch(1.020, 1, 8, 0),
-        switch(1.025, 0, 7, 0), wakeup(1.030, 0, 7), switch(1.030, 0, 0, 7, "R"), switch(1.031, 0, 7, 0),
-    ]  # fmt: skip
+        switch(1.000, 0, 0, 7, "R"),
+        switch(1.000, 1, 0, 0, "R"),
+        wakeup(1.004, 0, 8, "d..2.", event="sched_waking", curr=7, target=1),
+        switch(1.004, 1, 0, 8, "R"),
+        switch(1.005, 1, 8, 0),
+        switch(1.010, 0, 7, 0),
+        switch(1.012, 1, 0, 9, "R").replace("next_prio=120", "next_prio=10"),
+        switch(1.013, 1, 9, 0).replace("prev_prio=120", "prev_prio=10", 1),
+        wakeup(1.015, 0, 7),
+        switch(1.015, 0, 0, 7, "R"),
+        wakeup(1.019, 0, 8, "d..2.", event="sched_waking", curr=7, target=1),
+        switch(1.019, 1, 0, 8, "R"),
+        switch(1.020, 1, 8, 0),
+        switch(1.025, 0, 7, 0),
+        wakeup(1.030, 0, 7),
+        switch(1.030, 0, 0, 7, "R"),
+        switch(1.031, 0, 7, 0),
+    ]
     path = tmp_path / "t.txt"
     path.write_text("# entries-in-buffer/entries-written: 9/9   #P:2\n" + "".join(lines))
     return ftrace.read(path)
@@ -32,10 +43,16 @@ def test_tape__runs_sleeps_and_wakers(trace):
     seven, eight, busy = work.tasks
     ms = 1_000_000
     wake = steps.wake("wake 8", keep=steps.MAX_KEEP)
+    # the first wake-up of task 8 ends no sleep that is seen: it starts then
     assert seven.program == (
-        steps.run(4 * ms), wake, steps.run(6 * ms), steps.sleep(5 * ms), steps.run(4 * ms), wake, steps.run(6 * ms),
-        steps.sleep(5 * ms), steps.run(1 * ms),
-    )  # fmt: skip
+        steps.run(10 * ms),
+        steps.sleep(5 * ms),
+        steps.run(4 * ms),
+        wake,
+        steps.run(6 * ms),
+        steps.sleep(5 * ms),
+        steps.run(1 * ms),
+    )
     assert eight.program == (steps.run(1 * ms), steps.wait("wake 8"), steps.run(1 * ms), steps.sleep(11 * ms))
     assert (seven.group, eight.group, eight.start_ns) == ("/a", "/b/c", 4 * ms) and "/b" in work.group_paths
     assert busy.name == "occupied CPU 1" and busy.cpus == (1,) and busy.program == (steps.kernel(1 * ms),)
