@@ -1,4 +1,4 @@
-"""The command line: list, report, compare, bench, record. A user's mistake gets one line and exit status 2."""
+"""The command line: reports, benchmarks, files in and out. A mistake gets one line and exit status 2, no traceback."""
 
 import sys
 import time
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from . import __version__
+from .cli_io import add_commands
 
 app = typer.Typer(
     name="schedlab",
@@ -233,6 +234,9 @@ def gallery(out: Out = None):
 
     for path in copy(out):
         print(path)
+
+
+add_commands(app)
 
 
 def _join_pairs(arguments: list[str]) -> list[str]:

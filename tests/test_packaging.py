@@ -152,7 +152,7 @@ MAY_IMPORT = {
     | {"engine", "hotplug", "run", "provenance", "simulate", "io", "published", "workloads", "reference"},
     "figures": LEAVES,
 }
-EVERYTHING = {"report", "cli"}
+EVERYTHING = {"report", "cli", "cli_io"}
 
 
 def _room(path):
