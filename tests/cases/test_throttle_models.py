@@ -204,3 +204,15 @@ def test_g14__7_2_does_not_tell_the_next_task_of_the_same_group():
     assert share["6.18"] == pytest.approx(0.1, abs=0.005)
     assert share["7.2 without patch 5"] == pytest.approx(0.1, abs=0.005)
     assert share["7.2"] > 0.5
+
+
+@pytest.mark.parametrize("local_list", [True, False])
+def test_series__the_last_patch_without_the_one_before_breaks_g13(local_list):
+    """5 without 4: queueing the first task out of limbo charges the parent, which is throttled over the second."""
+    groups = (sl.Group("/a", quota_us=20_300, phase_us=0), sl.Group("/a/c", quota_us=5_000, phase_us=20_500))
+    tasks = (*(sl.Task(f"c{k}", FOREVER, group="/a/c") for k in range(2)), sl.Task("r", FOREVER, group="/a"))
+    kernel = sl.Kernel.version("7.2", hz=1000)
+    kernel = kernel if local_list else kernel.without_patch("limbo-local-list")
+    said = run_of(kernel, sl.Workload(groups, tasks), "30ms").violations()
+    found = ["G13: 1 times a group was throttled anew while tasks of it were in limbo, first at 20500000 ns"]
+    assert said == ([] if local_list else found)
