@@ -1,12 +1,8 @@
 """The hotplug study's texts, and the whole notebook, quick: it explains itself and leaves the same bytes twice."""
 
-import hashlib
-import os
-import subprocess
-import sys
-
 import pandas as pd
 import pytest
+from whole_report import digests, make_report
 
 from schedlab.studies import hotplug as study
 
@@ -82,23 +78,11 @@ def test_verdict__failures_are_explained():
     assert "not explained" not in text
 
 
-def _report(out, hash_seed):
-    env = {**os.environ, "PYTHONHASHSEED": hash_seed}
-    command = [sys.executable, "-m", "schedlab.cli", "report", STUDY, "--quick", "--out", str(out)]
-    subprocess.run(command, check=True, env=env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    return out / STUDY
-
-
-def _digests(folder):
-    names = [*folder.glob("figures/*"), *folder.glob("tables/*"), folder / "comparison.csv"]
-    return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(names)}
-
-
 @pytest.mark.slow
 def test_report__quick_is_whole_and_the_same_bytes_twice(tmp_path):
-    first, second = (_report(tmp_path / seed, seed) for seed in ("1", "2"))
-    found = _digests(first)
-    assert found == _digests(second)
+    first, second = (make_report(STUDY, tmp_path / seed, seed) for seed in ("1", "2"))
+    found = digests(first)
+    assert found == digests(second)
     assert len([name for name in found if name.endswith(".svg")]) >= 9 and len(found) > 9 * 3 + 20
     comparison = pd.read_csv(first / "comparison.csv")
     assert set(comparison["role"]) == {"calibration", "prediction"}
