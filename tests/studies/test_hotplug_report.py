@@ -87,5 +87,5 @@ def test_report__quick_is_whole_and_the_same_bytes_twice(tmp_path):
     comparison = pd.read_csv(first / "comparison.csv")
     assert set(comparison["role"]) == {"calibration", "prediction"}
     page = (first / "report.html").read_text()
-    # that no failing row is without its reason is checked on the verdict: the page says of one call that it is unexplained
+    # reasons of failing rows are checked on the verdict; the page itself says of one call that it is not explained
     assert "A quick run" in page
