@@ -45,10 +45,11 @@ def _told(read, path):
         (b"\x00\x01binary" * 100, "binary"),
         (b"PERFILE2" + b"x" * 100, "perf"),
         (b"hello\nworld\n", ""),
-        (gzip.compress(b""), "empty"),
+        (gzip.compress(b"", mtime=0), "empty"),
         (b"\x1f\x8b\x08garbage that is no gzip at all", ""),
         (b"\x28\xb5\x2f\xfdgarbage that is no zstd at all", ""),
     ],
+    ids=["nothing", "zeros", "perf-data", "text", "empty-gzip", "broken-gzip", "broken-zstd"],
 )
 def test_read__bad_content(tmp_path, reader, content, reason):
     path = tmp_path / "file.txt"
