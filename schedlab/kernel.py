@@ -150,12 +150,12 @@ class Kernel:
         _check.choice("cgroup", self.cgroup, ("v2", "v1"))
         _check.choice("forceidle_snapshot", self.forceidle_snapshot, ("min", "zero"))
         _check.choice("balance", self.balance, ("simple", "kernel"))
-        for patch in sorted(self.patches & BALANCE_PATCHES) if self.balance == "simple" else ():
-            raise _check.wrong("patch", patch, 'changes the kernel\'s balancing: use balance="kernel"')
         if isinstance(self.patches, str):
             raise _check.wrong("patches", self.patches, "a set of names, or use .with_patch(name)")
         object.__setattr__(self, "patches", frozenset(self.patches))
         check_patches(self.patches)
+        for patch in sorted(self.patches & BALANCE_PATCHES) if self.balance == "simple" else ():
+            raise _check.wrong("patch", patch, 'changes the kernel\'s balancing: use balance="kernel"')
         if not isinstance(self.costs, Costs):
             raise _check.wrong("costs", self.costs, "a Costs, such as Costs(context_switch_ns=1500)")
         for field in ("base_slice_ns", "latency_ns", "min_granularity_ns", "wakeup_granularity_ns"):

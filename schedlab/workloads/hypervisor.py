@@ -13,12 +13,10 @@ from ..durations import exponential
 from ..events import SetAffinity
 from ..machine import Machine
 from ..steps import repeat, run, sleep, spin, wait, wake
-from ..units import NS_PER_US, to_ns
+from ..units import to_ns
 from ..workload import Group, Task, Workload
 
 STRESS, HWLAT = "stress", "hwlat"
-#: Threads of one guest's per-cpu tracer are started one after the other.
-START_GAP_NS = 37 * NS_PER_US
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,9 @@ class Hwlat:
         Gaps longer than this count (strictly, as whole us do in the kernel).
     mode : {"per-cpu", "round-robin"}
         A tracer on each virtual CPU, or one that moves on to the next with each window.
+    start_gap : int or str or None
+        By how much the windows of a guest's virtual CPUs lie apart, per-cpu; None spreads them over the window. A real
+        tracer starts its threads one right after the other, and they drift apart.
 
     Examples
     --------
@@ -43,6 +44,7 @@ class Hwlat:
     window: int | str = "300ms"
     threshold: int | str = "100us"
     mode: str = "per-cpu"
+    start_gap: int | str | None = None
 
     def __post_init__(self):
         _check.choice("mode", self.mode, ("per-cpu", "round-robin"))
@@ -63,6 +65,13 @@ class Hwlat:
     def threshold_ns(self) -> int:
         """Threshold in ns."""
         return to_ns(self.threshold)
+
+
+    def gap_ns(self, vcpus: int) -> int:
+        """Return how far apart the windows of `vcpus` virtual CPUs start, ns."""
+        if self.mode == "round-robin":
+            return 0
+        return self.window_ns // vcpus if self.start_gap is None else to_ns(self.start_gap)
 
 
 def hypervisor(
@@ -124,7 +133,7 @@ def hypervisor(
         for k in range(vcpus):
             program = _tracer(tracer, vm, k, vcpus) if measures else repeat(None, run("1s"))
             label = f"vm{vm}-{HWLAT if measures else STRESS}"
-            start = k * START_GAP_NS if measures else 0
+            start = k * tracer.gap_ns(vcpus) if measures else 0
             cookie = {"vm": vm + 1, "vcpu": vm * vcpus + k + 1, "off": 0}[core_scheduling]
             name = f"vm{vm}-vcpu{k}"
             tasks.append(Task(name, program, group=path, cookie=cookie, start_ns=start, label=label))
