@@ -59,9 +59,8 @@ def task_vruntime_update(s, core, task, in_fi):
 
 
 @internal
-def _insert(s, cpu, task):
+def _insert(s, cpu, task, in_fi):
     core = s.cpu_core[cpu]
-    in_fi = s.core_fi_count[core] != 0
     cookie = s.task_cookie[task]
     before = -1
     at = s.cpu_core_head[cpu]
@@ -102,7 +101,7 @@ def sched_core_enqueue(s, task):
     cpu = s.task_cpu[task]
     s.core_task_seq[s.cpu_core[cpu]] += 1
     if s.task_cookie[task] != 0:
-        _insert(s, cpu, task)
+        _insert(s, cpu, task, s.core_fi_count[s.cpu_core[cpu]] != 0)
 
 
 @internal
@@ -135,28 +134,37 @@ def _next_of(s, cpu, at, cookie):
 
 
 @internal
-def _sort(s, cpu, cookie):
-    """Insert the tasks of a cookie anew, by their present keys."""
+def _sort(s, cpu, cookie, in_fi):
+    """Take the tasks of a cookie out and insert them anew, in their order, by their present keys."""
     at = s.cpu_core_head[cpu]
     while at >= 0 and s.task_cookie[at] < cookie:
         at = s.task_core_next[at]
+    if at < 0 or s.task_cookie[at] != cookie:
+        return
+    before = s.task_core_prev[at]
     end = at
     while end >= 0 and s.task_cookie[end] == cookie:
         end = s.task_core_next[end]
-    stop = at
+    if before >= 0:
+        s.task_core_next[before] = end
+    else:
+        s.cpu_core_head[cpu] = end
+    if end >= 0:
+        s.task_core_prev[end] = before
     while at != end:
         after = s.task_core_next[at]
-        if at != stop:
-            _remove(s, cpu, at)
-            _insert(s, cpu, at)
+        _insert(s, cpu, at, in_fi)
         at = after
 
 
 @internal
-def sched_core_find(s, cpu, cookie):
-    """cf. sched_core_find(): the first task of a cookie that is not throttled, -1 when there is none."""
+def sched_core_find(s, cpu, cookie, in_fi):
+    """cf. sched_core_find(): the first task of a cookie that is not throttled, -1 when there is none.
+
+    `in_fi` is for the order of core-tree-sorted: whether the core is (in a pick: was) in force idle.
+    """
     if s.sys_core_sorted[0] != 0:
-        _sort(s, cpu, cookie)
+        _sort(s, cpu, cookie, in_fi)
     return _next_of(s, cpu, s.cpu_core_head[cpu], cookie)
 
 

@@ -87,7 +87,7 @@ def _match_cookie(s, core, fi_before):
         sibling = s.map_core_cpu[k]
         task = s.cpu_core_pick[sibling]
         if task >= 0 and s.task_cookie[task] != cookie:
-            task = sched_core_find(s, sibling, cookie) if cookie != 0 else -1
+            task = sched_core_find(s, sibling, cookie, fi_before) if cookie != 0 else -1
             s.cpu_core_pick[sibling] = task
         if task >= 0:
             busy += 1

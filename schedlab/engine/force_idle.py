@@ -17,7 +17,7 @@ def try_steal_cookie(s, this, that):
     cookie = s.core_cookie[s.cpu_core[this]]
     if cookie == 0 or s.cpu_curr[this] >= 0:
         return False
-    task = sched_core_find(s, that, cookie)
+    task = sched_core_find(s, that, cookie, s.core_fi_count[s.cpu_core[that]] != 0)
     while task >= 0:
         running = task == s.cpu_core_pick[that] or task == s.cpu_curr[that]
         busier = s.task_occupation[task] > s.cpu_idle_occupation[this]

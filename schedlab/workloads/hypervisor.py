@@ -66,7 +66,6 @@ class Hwlat:
         """Threshold in ns."""
         return to_ns(self.threshold)
 
-
     def gap_ns(self, vcpus: int) -> int:
         """Return how far apart the windows of `vcpus` virtual CPUs start, ns."""
         if self.mode == "round-robin":

@@ -59,7 +59,7 @@ def scenarios(draw, patches=None):
     quota_us = draw(st.sampled_from((None, None, 15_000)))
     made = [sl.Group(path, quota_us=quota_us if path == "/a" else None, period_us=20_000) for path in groups]
     work = draw(tasks(nr_cpus, ("/", *groups)))
-    events = [sl.SetCookie(draw(st.integers(0, 50 * MS)), work[0].name, draw(st.integers(0, 3)))]
+    events = [sl.SetCookie(draw(st.integers(0, 50 * MS)), work[0].name, draw(st.integers(1, 3)))]
     return Scenario(machine, draw(kernels(patches)), sl.Workload(made, work, events), draw(st.integers(0, 9)), 40 * MS)
 
 
