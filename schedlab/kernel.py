@@ -185,8 +185,8 @@ class Kernel:
         Parameters
         ----------
         version : str
-            Such as "6.1", "6.12", "v6.8" or "6.2-rc6". 6.1 to 6.12, 6.18, 6.19, 7.2 and 7.3 are modelled: each takes the
-            row whose mechanisms it shares, and `note` says which.
+            Such as "6.1", "6.12", "v6.8" or "6.2-rc6". 6.1 to 6.12, 6.18, 6.19, 7.2 and 7.3 are modelled: each takes
+            the row whose mechanisms it shares, and `note` says which.
         **tunables
             Fields of Kernel: hz, base_slice_ns, cfs_bandwidth_slice_us, hrtick, costs, cgroup, ...
 

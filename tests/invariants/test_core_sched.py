@@ -46,7 +46,7 @@ def tasks(draw, nr_cpus, paths=("/",)):
 
 @st.composite
 def scenarios(draw, patches=None):
-    """Four or eight CPUs, two or four threads a core; three cookies and none, affinities, sleeps, now and then groups."""
+    """Four or eight CPUs, two or four threads a core; three cookies and none, affinities, sleeps, groups."""
     smt = draw(st.sampled_from((2, 2, 2, 4)))
     nr_cpus = draw(st.sampled_from((4, 8)))
     machine = sl.Machine.uniform(
@@ -76,7 +76,7 @@ def queued(state, cpu):
     return found
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(scenarios())
 def test_g1_g2_g5__siblings(scenario):
     """Siblings run tasks of the core's cookie alone; none idles that has a task of it, unless the cookie is 0."""
@@ -93,7 +93,7 @@ def test_g1_g2_g5__siblings(scenario):
                     assert cookie[t] != state["core_cookie"][k] or throttled
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(scenarios(patches=["core-pick-on-drain"]))
 def test_g4__count_of_forced_idle(scenario):
     """The count is the number of siblings that picked idle with something queued, and somebody runs beside them."""
@@ -106,7 +106,7 @@ def test_g4__count_of_forced_idle(scenario):
             assert forced == 0 or state["core_fi_occupation"][k] >= 1
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(scenarios())
 def test_g8__tree_of_cookies(scenario):
     """In the list of cookies of its CPU is who is queued, has a cookie and is not delayed; by cookie."""
@@ -121,7 +121,7 @@ def test_g8__tree_of_cookies(scenario):
         assert (state["task_core_listed"][:n] == want).all()
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(scenarios())
 def test_g7__accounting(scenario):
     """What tasks are charged is the integral of the count, within the rounding; a CPU is busy, forced idle or idle."""
@@ -142,7 +142,7 @@ def may_run(probe, task, cpu):
     return cpus is None or cpu in cpus
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(scenarios())
 def test_g10_g11__steals_and_pushes(scenario):
     """A steal fits the core, a push goes to a CPU of another core that was idle; affinity holds; one a callback."""
@@ -165,7 +165,7 @@ def test_g10_g11__steals_and_pushes(scenario):
     assert before is not None
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(scenarios(patches=["force-idle-push"]))
 def test_g12__push_makes_progress(scenario):
     """After a callback in vain no idle core is left that a task of the forced-idle CPU may use."""
@@ -184,7 +184,7 @@ def test_g12__push_makes_progress(scenario):
         last = now
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(scenarios())
 def test_g19__snapshot_stays_in_an_episode(scenario):
     """During one episode of force idle a queue's reference of virtual time does not change."""
@@ -201,20 +201,24 @@ def test_g19__snapshot_stays_in_an_episode(scenario):
 
 
 @st.composite
-def plain(draw, cookie):
-    """Scenarios whose tasks all have one cookie, without groups."""
-    machine = sl.Machine.uniform(8, 2)
-    made = draw(tasks(8))
-    work = sl.Workload(
-        tasks=[sl.Task(t.name, t.program, cpus=t.cpus, start_ns=t.start_ns, cookie=cookie) for t in made]
+def plain(draw, cookie, pinned=False):
+    """Scenarios whose tasks all have one cookie, without groups; each may be pinned to a CPU."""
+    drawn = draw(tasks(8))
+    cpus = {t.name: (k % 8,) if pinned else t.cpus for k, t in enumerate(drawn)}
+    made = [sl.Task(t.name, t.program, cpus=cpus[t.name], start_ns=t.start_ns, cookie=cookie) for t in drawn]
+    return Scenario(
+        sl.Machine.uniform(8, 2), draw(kernels()), sl.Workload(tasks=made), draw(st.integers(0, 9)), 40 * MS
     )
-    return Scenario(machine, draw(kernels()), work, draw(st.integers(0, 9)), 40 * MS)
 
 
 @settings(max_examples=30)
-@given(plain(0))
+@given(plain(0, pinned=True))
 def test_g16__without_cookies_nothing_changes(scenario):
-    """Core scheduling that is on, but without a cookie, gives the schedule of core scheduling that is off."""
+    """Core scheduling that is on, but without a cookie, gives the schedule of core scheduling that is off.
+
+    Pinned: where tasks can be pulled, 6.18 differs in one thing. A CPU whose last task leaves a delayed dequeue behind
+    has something queued before the pick, so that core scheduling, which balances there, does not.
+    """
     kinds = ("switch", "wake", "block", "migrate", "start")
     logs = []
     for on in (0, 1):
