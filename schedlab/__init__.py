@@ -27,6 +27,7 @@ _HOMES = {
     "SetGroup": "events",
     "SetCpuOnline": "events",
     "HoldCpu": "events",
+    "SetCookie": "events",
     # the steps of a task's program
     "run": "steps",
     "kernel": "steps",

@@ -124,7 +124,26 @@ class HoldCpu:
         object.__setattr__(self, "duration_ns", _check.whole("duration_ns", duration_ns, 1, 10 * NS_PER_S, "10 s"))
 
 
-EVENTS = (SetCpuMax, SetAffinity, SetGroup, SetCpuOnline, HoldCpu)
+@dataclass(frozen=True)
+class SetCookie:
+    """A change of a task's cookie of core scheduling at run time (cf. prctl(PR_SCHED_CORE)); 0 takes it away.
+
+    Examples
+    --------
+    >>> SetCookie("5ms", "vcpu", 3).cookie
+    3
+    """
+
+    at_ns: int
+    task: str
+    cookie: int
+
+    def __post_init__(self):
+        object.__setattr__(self, "at_ns", moment("at_ns", self.at_ns))
+        object.__setattr__(self, "cookie", _check.whole("cookie", self.cookie, 0, 1 << 31))
+
+
+EVENTS = (SetCpuMax, SetAffinity, SetGroup, SetCpuOnline, HoldCpu, SetCookie)
 
 
 def moment(field: str, value) -> int:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from . import _check
 from ._html import html_table
-from .patches import PATCHES, THROTTLE_SERIES, check_patches
+from .patches import BALANCE_PATCHES, PATCHES, THROTTLE_SERIES, check_patches
 from .patches_hotplug import REBUILD_OF_6_18
 from .units import NS_PER_MS, NS_PER_S
 
@@ -48,7 +48,7 @@ class Kernel:
 
     Attributes
     ----------
-    release : {"6.1", "6.3", "6.4", "6.6", "6.12", "6.18", "7.2", "7.3"}
+    release : {"6.1", "6.3", "6.4", "6.6", "6.12", "6.18", "6.19", "7.2", "7.3"}
         The row whose mechanisms it has.
     asked : str
         The version that was asked for.
@@ -73,6 +73,14 @@ class Kernel:
     pipe_wake_on_free : bool
         A reader of a full pipe wakes a writer only when it frees a page (6.18, 7.2; read in fs/pipe.c of both); 6.12
         and before wake one at every read of a full pipe.
+    forceidle_snapshot : {"min", "zero"}
+        Reference of virtual time between siblings under core scheduling: the least vruntime, never going back (6.18),
+        or the average V (6.19; stable 6.12.y).
+    core_newidle : bool
+        Under core scheduling a CPU that runs empty balances before its pick; lost in 6.19.
+    balance : {"simple", "kernel"}
+        Placement and balancing: the plain rules of docs/model.md, or the kernel's (6.18: wake_affine, idle siblings,
+        new-idle, periodic and NOHZ idle balancing).
     base_slice_ns : int
         EEVDF's normalised slice; the scheduler uses it times `scaling_factor`. 0.75 ms in 6.6, 0.70 ms in 6.12.y.
     latency_ns, min_granularity_ns, wakeup_granularity_ns : int
@@ -115,6 +123,9 @@ class Kernel:
     lag_rules_7_2: bool = False
     lazy_resched: bool = False
     pipe_wake_on_free: bool = False
+    forceidle_snapshot: Literal["min", "zero"] = "zero"
+    core_newidle: bool = True
+    balance: Literal["simple", "kernel"] = "simple"
     base_slice_ns: int = 750_000
     latency_ns: int = 6_000_000
     min_granularity_ns: int = 750_000
@@ -137,10 +148,14 @@ class Kernel:
         _check.choice("hz", self.hz, HZ_CHOICES)
         _check.choice("tunable_scaling", self.tunable_scaling, ("log", "none", "linear"))
         _check.choice("cgroup", self.cgroup, ("v2", "v1"))
+        _check.choice("forceidle_snapshot", self.forceidle_snapshot, ("min", "zero"))
+        _check.choice("balance", self.balance, ("simple", "kernel"))
         if isinstance(self.patches, str):
             raise _check.wrong("patches", self.patches, "a set of names, or use .with_patch(name)")
         object.__setattr__(self, "patches", frozenset(self.patches))
         check_patches(self.patches)
+        for patch in sorted(self.patches & BALANCE_PATCHES) if self.balance == "simple" else ():
+            raise _check.wrong("patch", patch, 'changes the kernel\'s balancing: use balance="kernel"')
         if not isinstance(self.costs, Costs):
             raise _check.wrong("costs", self.costs, "a Costs, such as Costs(context_switch_ns=1500)")
         for field in ("base_slice_ns", "latency_ns", "min_granularity_ns", "wakeup_granularity_ns"):
@@ -170,8 +185,8 @@ class Kernel:
         Parameters
         ----------
         version : str
-            Such as "6.1", "6.12", "v6.8" or "6.2-rc6". 6.1 to 6.12, 6.18, 7.2 and 7.3 are modelled: each takes the row
-            whose mechanisms it shares, and `note` says which.
+            Such as "6.1", "6.12", "v6.8" or "6.2-rc6". 6.1 to 6.12, 6.18, 6.19, 7.2 and 7.3 are modelled: each takes
+            the row whose mechanisms it shares, and `note` says which.
         **tunables
             Fields of Kernel: hz, base_slice_ns, cfs_bandwidth_slice_us, hrtick, costs, cgroup, ...
 
@@ -283,6 +298,11 @@ class Kernel:
         return self.preempt_short
 
     @property
+    def core_scheduling(self) -> bool:
+        """Whether core scheduling is modelled for it (6.12 and later)."""
+        return self.preempt_short
+
+    @property
     def note(self) -> str:
         """Which row the asked version takes and what the row leaves out; nothing where there is nothing to say."""
         takes = (
@@ -333,8 +353,10 @@ _6_18 = {
     "vprot": True,
     "lazy_resched": True,
     "pipe_wake_on_free": True,
+    "forceidle_snapshot": "min",
     "patches": frozenset({"interleave-timers", "per-task-throttle"}) | REBUILD_OF_6_18,
 }
+_6_19 = {"forceidle_snapshot": "zero", "core_newidle": False}
 _7_2 = {
     "lag_rules_7_2": True,
     "hrtick": True,
@@ -348,9 +370,11 @@ ROWS: dict[str, dict] = {
     # 6.12.y: the stable series has the base slice of 0.70 ms that mainline got in 6.15
     "6.12": {"minors": (12,), "policy": "eevdf", **_ASYNC, **_RANDOM_PHASE, **_6_12},
     "6.18": {"minors": (18,), "policy": "eevdf", **_ASYNC, **_6_12, **_6_18},
-    "7.2": {"major": 7, "minors": (2,), "policy": "eevdf", **_ASYNC, **_6_12, **_6_18, **_7_2},
+    # as 6.18 but for what core scheduling does (fact sheet on core scheduling, A.10)
+    "6.19": {"minors": (19,), "policy": "eevdf", **_ASYNC, **_6_12, **_6_18, **_6_19},
+    "7.2": {"major": 7, "minors": (2,), "policy": "eevdf", **_ASYNC, **_6_12, **_6_18, **_6_19, **_7_2},
     # 7.2's mechanisms; `note` says what of 7.3 is missing
-    "7.3": {"major": 7, "minors": (3,), "policy": "eevdf", **_ASYNC, **_6_12, **_6_18, **_7_2},
+    "7.3": {"major": 7, "minors": (3,), "policy": "eevdf", **_ASYNC, **_6_12, **_6_18, **_6_19, **_7_2},
 }
 #: What a row leaves out of the release it is named after.
 _LEFT_OUT = {
@@ -367,6 +391,7 @@ _SWITCHES = (
     "lag_rules_7_2",
     "lazy_resched",
     "pipe_wake_on_free",
+    "core_newidle",
     "hrtick",
     "skew_tick",
     "rcu_expedited",
@@ -384,6 +409,7 @@ _POLICY_OF = {
 }
 _DEFAULTS = {f.name: f.default for f in dataclasses.fields(Kernel)}
 _SHOWN = (
+    "balance",
     "tunable_scaling",
     "tick_offset_us",
     "skew_tick",

@@ -11,11 +11,12 @@ from . import channels, steps
 from .durations import load_tables
 from .engine import program, record, rng
 from .engine.events import MAX_TIME, SOURCE_BITS, SOURCE_MASK, levels
-from .engine.loop import CTRL_AFFINITY, CTRL_CPU_MAX, CTRL_GROUP, CTRL_HOLD, CTRL_OFFLINE, CTRL_ONLINE
+from .engine.loop import CTRL_AFFINITY, CTRL_COOKIE, CTRL_CPU_MAX, CTRL_GROUP, CTRL_HOLD, CTRL_OFFLINE, CTRL_ONLINE
 from .engine.runtime import NO_QUOTA
 from .engine.state import MAX_LOOPS, MAX_POSTS, MAX_TIMERS, NEVER, NEW, State
-from .events import HoldCpu, SetAffinity, SetCpuMax, SetGroup
+from .events import HoldCpu, SetAffinity, SetCookie, SetCpuMax, SetGroup
 from .lowering_channels import channel_lengths, fill_channels
+from .lowering_core import domain_lengths, fill_core
 from .phases import group_phases
 from .units import NS_PER_US
 
@@ -183,6 +184,7 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
         sync=nr_syncs, post=nr_syncs * MAX_POSTS, se=nr_tasks + nr_pairs, rq=nr_pairs, tg=nr_groups,
         ctrl=len(controls) + 1, hist=nr_hists, bucket=nr_hists * record.NR_BUCKETS,
         log=LOG_CAPACITY + margin if log_mask else 1, **channel_lengths(workload),
+        **domain_lengths(machine, nr_tasks),
     )  # fmt: skip
     state["ev_key"][:] = NEVER
     state["lvl_off"][:] = offsets
@@ -205,6 +207,7 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
             state[f"op_{column}"][:-1] = values
     fill_channels(state, kernel, workload, programs.first_of_channels)
     _fill_tasks(state, workload, seed, entries, task_masks)
+    fill_core(state, machine, kernel, workload)
     _fill_controls(state, controls)
     sys["holds"] = any(isinstance(event, HoldCpu) for event in workload.events)
     _arm_first_events(state)
@@ -386,6 +389,8 @@ def _controls(workload, masks, kernel, nr_cpus):
             rows.append((event.at_ns, CTRL_GROUP, task_number[event.task], number[event.group], 0, 0))
         elif isinstance(event, HoldCpu):
             rows.append((event.at_ns, CTRL_HOLD, event.cpu, event.duration_ns, 0, 0))
+        elif isinstance(event, SetCookie):
+            rows.append((event.at_ns, CTRL_COOKIE, task_number[event.task], event.cookie, 0, 0))
         else:  # the CPU that leaves or arrives counts
             factor = kernel.scaling_factor(online + event.online)
             online += 1 if event.online else -1

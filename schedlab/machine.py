@@ -379,3 +379,35 @@ def _made(noun, what: str, fields: dict):
         if field.default is dataclasses.MISSING and field.name not in fields:
             raise _check.wrong(what, sorted(fields), f"the field {field.name!r} is missing")
     return noun(**fields)
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of scheduling domains: its name (SMT, MC, PKG or NUMA) and the sets of CPUs that it balances."""
+
+    name: str
+    spans: tuple[tuple[int, ...], ...]
+
+
+@lru_cache(maxsize=64)
+def levels_of(machine: Machine) -> tuple[Level, ...]:
+    """Return the levels of scheduling domains that a scheduler keeps, narrowest first.
+
+    SMT is the core, MC the last-level cache, PKG the node, NUMA the machine. A level that adds nothing is left out, as
+    the kernel removes degenerate domains. (`schedlab.hotplug.topology` has the levels as built, clusters and distances
+    of nodes included.)
+
+    Examples
+    --------
+    >>> [level.name for level in levels_of(Machine.uniform(64, 2, nr_llcs=4))]
+    ['SMT', 'MC', 'PKG']
+    """
+    everything = (tuple(range(machine.nr_cpus)),)
+    llcs, nodes = machine.llcs or everything, machine.nodes or everything
+    levels, before = [], tuple((c,) for c in everything[0])
+    for name, spans in (("SMT", machine.cores), ("MC", llcs), ("PKG", nodes), ("NUMA", everything)):
+        spans = tuple(sorted(tuple(sorted(span)) for span in spans))
+        if spans != before:
+            levels.append(Level(name, spans))
+            before = spans
+    return tuple(levels)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from . import _check, patches_hotplug
+from . import _check, patches_core, patches_hotplug
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,12 @@ _ALL = (
 )
 
 #: Every patch by name.
-PATCHES: dict[str, Patch] = {patch.name: patch for patch in (*_ALL, *(Patch(**row) for row in patches_hotplug.ROWS))}
+PATCHES: dict[str, Patch] = {
+    patch.name: patch for patch in (*_ALL, *(Patch(**row) for row in (*patches_hotplug.ROWS, *patches_core.ROWS)))
+}
+
+#: Those that change the kernel's balancing, and so need ``Kernel.balance="kernel"``.
+BALANCE_PATCHES = frozenset(name for name in PATCHES if name.startswith("lb-")) | {"wake-cookie-check"}
 
 
 def check_patches(names: frozenset[str]) -> None:

@@ -15,7 +15,10 @@ from .serial import from_json, to_json
 #: Percentiles of `Run.latencies`.
 PERCENTILES = (50, 75, 90, 95, 99, 99.5, 99.9)
 _FORMAT = 2
-_TABLES = ("groups", "task_table", "hists", "buckets", "log", "cpu_table", "throttle_table", "channel_table")
+_TABLES = (
+    "groups", "task_table", "hists", "buckets", "log", "cpu_table", "throttle_table", "channel_table",
+    "core_table", "cookie_table",
+)  # fmt: skip
 _HEAD = (
     "seed", "duration_ns", "nr_events", "core_busy_ns", "thread_busy_ns", "kinds", "log_kinds", "log_lost",
     "limbo_warnings", "limbo_warned_at",
@@ -71,6 +74,8 @@ class Run:
     limbo_warnings: int = 0
     limbo_warned_at: int = 0
     channel_table: np.ndarray | None = field(default=None, repr=False)
+    core_table: np.ndarray | None = field(default=None, repr=False)
+    cookie_table: np.ndarray | None = field(default=None, repr=False)
 
     # ---- tables ------------------------------------------------------------------------------------------------------
 
@@ -232,6 +237,41 @@ class Run:
         import pandas as pd
 
         return pd.DataFrame({name: self.cpu_table[name] for name in self.cpu_table.dtype.names})
+
+    def forced_idle(self):
+        """Return one row a CPU: what core scheduling and balancing did there; without either there is no table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            forced_idle_ns (idle by the core's pick though something was queued), nr_forced_idle; nr_core_picks (picks
+            for the whole core) and nr_fast_picks (a sibling's pick carried out); nr_core_balances (attempts to steal
+            and push), nr_steals (tasks that came), nr_pushes (tasks that went), nr_scanned (CPUs looked at for that),
+            nr_locked (idle CPUs whose queue a push locked); nr_active_balances (tasks that came by active balancing).
+        """
+        import pandas as pd
+
+        self._need_cores()
+        return pd.DataFrame({name: self.core_table[name] for name in self.core_table.dtype.names})
+
+    def cookies(self):
+        """Return one row a task: its cookie at the end, and how long siblings were idle on its account.
+
+        Returns
+        -------
+        pandas.DataFrame
+            task, cookie, forceidle_ns (cf. core_forceidle_sum of schedstats, charged to whom the sibling was idle for).
+        """
+        import pandas as pd
+
+        if self.cookie_table is None:
+            raise ValueError("no task of this run has a cookie: Task(cookie=...)")
+        columns = {name: self.cookie_table[name] for name in self.cookie_table.dtype.names}
+        return pd.DataFrame({"task": [task.name for task in self.workload.tasks], **columns})
+
+    def _need_cores(self):
+        if self.core_table is None:
+            raise ValueError('no core scheduling in this run: Task(cookie=...), or Kernel balance="kernel"')
 
     def throttles(self):
         """Return one row a group: what its throttles cost.
@@ -439,7 +479,7 @@ class Run:
         flat = tables["buckets"]
         tables["buckets"] = np.zeros((len(tables["hists"]), len(edges) - 1), np.int64)
         tables["buckets"][flat["hist"], flat["bucket"]] = flat["count"]
-        for name in ("groups", "task_table", "hists", "log", "cpu_table", "throttle_table", "channel_table"):
+        for name in (name for name in _TABLES if name != "buckets"):
             if tables[name] is not None:
                 tables[name] = np.array(tables[name].tolist(), [(n, "i8") for n in tables[name].dtype.names])
         run = cls(**head, **tables)
@@ -481,6 +521,8 @@ class Run:
             bucket_edges=bucket_edges,
             log=log,
             channel_table=_channel_table(state, len(workload.channels)),
+            core_table=_core_table(state, now) if workload.core_scheduling or kernel.balance == "kernel" else None,
+            cookie_table=_cookie_table(state, len(workload.tasks), now) if workload.core_scheduling else None,
         )
 
     def __repr__(self):
@@ -554,6 +596,35 @@ def _cpu_table(state):
     table = np.zeros(len(cpu), [(name, "i8") for name in sources])
     for name, field_ in sources.items():
         table[name] = cpu[field_]
+    return table
+
+
+def _core_table(state, now):
+    cpu = state.arrays["cpu"]
+    names = (
+        "nr_core_picks", "nr_fast_picks", "nr_core_balances", "nr_steals", "nr_pushes", "nr_scanned", "nr_locked",
+        "nr_active_balances",
+    )  # fmt: skip
+    table = np.zeros(len(cpu), [(name, "i8") for name in ("forced_idle_ns", "nr_forced_idle", *names)])
+    table["forced_idle_ns"] = cpu["forced_ns"] + np.where(cpu["forced"] != 0, now - cpu["forced_since"], 0)
+    table["nr_forced_idle"] = cpu["nr_forced"]
+    for name in names:
+        table[name] = cpu[name]
+    return table
+
+
+def _cookie_table(state, nr_tasks, now):
+    """The charges to tasks; those of force idle that is going on are closed in the copy."""
+    table = np.zeros(nr_tasks, [("cookie", "i8"), ("forceidle_ns", "i8")])
+    table["cookie"] = state["task_cookie"][:nr_tasks]
+    table["forceidle_ns"] = state["task_forceidle_ns"][:nr_tasks]
+    core = state.arrays["core"]
+    for c, (task, k) in enumerate(zip(state["cpu_curr"], state["cpu_core"], strict=True)):
+        pick = int(state["cpu_core_pick"][c])
+        task = pick if pick != -2 else int(task)
+        if core["fi_started"][k] and task >= 0:
+            delta, count = now - int(core["fi_start"][k]), int(core["fi_count"][k])
+            table["forceidle_ns"][task] += delta * count // max(1, int(core["fi_occupation"][k]))
     return table
 
 

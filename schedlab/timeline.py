@@ -5,7 +5,8 @@ import numpy as np
 from .events import SetGroup
 from .units import NS_PER_MS
 
-#: What a and b of a log record stand for, by kind: a task or group by number, a CPU, a length in ns, or nothing.
+#: What a and b of a log record stand for, by kind: a task or group by number, a CPU, a cookie, a length in
+#: ns, or nothing.
 FIELDS = {
     "switch": ("task", "task"),
     "wake": ("task", ""),
@@ -24,7 +25,13 @@ FIELDS = {
     "online": ("number", ""),
     "schedule": ("task", ""),
     "tick": ("task", ""),
+    "forced_idle": ("number", "cookie"),
+    "steal": ("task", "cpu"),
+    "push": ("task", "cpu"),
+    "cookie": ("task", "cookie"),
+    "active_balance": ("task", "cpu"),
 }
+_JOINTS = {"switch": " -> "} | dict.fromkeys(("migrate", "steal", "push", "active_balance"), ", from ")
 #: For a kind that is not listed the numbers are left as they are.
 PLAIN = ("number", "number")
 
@@ -113,7 +120,7 @@ def describe(run, record) -> str:
     """Return one log record of a run in words, without its time: ``switch hog -> idle on CPU 0``."""
     kind = run.kinds[record["kind"]]
     a, b = (_said(run, means, int(record[name])) for means, name in zip(FIELDS.get(kind, PLAIN), "ab"))
-    joint = " -> " if kind == "switch" else ", from " if kind == "migrate" else ", " if a and b else ""
+    joint = _JOINTS.get(kind, ", " if a and b else "")
     where = f" on CPU {record['cpu']}" if record["cpu"] >= 0 else ""
     return f"{kind} {a}{joint}{b}{where}"
 
@@ -123,7 +130,8 @@ def _said(run, means, number):
         return run.workload.tasks[number].name if number >= 0 else "idle"
     if means == "group":
         return run.workload.group_paths[number]
-    return {"": "", "number": f"{number}", "cpu": f"CPU {number}"}.get(means, f"{means} {number} ns")
+    said = {"": "", "number": f"{number}", "cpu": f"CPU {number}", "cookie": f"cookie {number}"}
+    return said.get(means, f"{means} {number} ns")
 
 
 def say_time(time_ns: int) -> str:

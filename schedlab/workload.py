@@ -7,8 +7,10 @@ from functools import cached_property
 from . import _check
 from .cgroup import DEFAULT_PERIOD_US, MAX_PERIOD_US, check_limit, check_path, v1_ratio
 from .channels import Channel, check_use
-from .events import EVENTS, HoldCpu, SetAffinity, SetCpuMax, SetCpuOnline, SetGroup, moment
+from .events import EVENTS, HoldCpu, SetAffinity, SetCookie, SetCpuMax, SetCpuOnline, SetGroup, moment
 from .steps import Affinity, Barrier, Step, Wait, Wake, as_program, walk
+
+MAX_COOKIE = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Group:
         cpu.max.burst: how much unused quota may be carried over, at most the quota.
     phase_us : float or None
         Phase of its period timer, less than 1 s, in place of the kernel's rule.
+    cookie : int
+        Cookie of core scheduling that the tasks of the group, and of groups in it without one, start with; 0 for none.
 
     Examples
     --------
@@ -40,6 +44,7 @@ class Group:
     period_us: int = DEFAULT_PERIOD_US
     burst_us: int = 0
     phase_us: float | None = None
+    cookie: int = 0
 
     def __post_init__(self):
         check_path(self.path)
@@ -50,6 +55,7 @@ class Group:
         _set(self, "burst_us", burst_us)
         if self.phase_us is not None:
             _set(self, "phase_us", _check.real("phase_us", self.phase_us, 0, MAX_PERIOD_US, "1 s"))
+        _set(self, "cookie", _check.whole("cookie", self.cookie, 0, MAX_COOKIE))
 
     @property
     def parent(self) -> str:
@@ -79,7 +85,10 @@ class Task:
     label : str
         Histogram that its latencies go to; its name if not given.
     kernel_thread : bool
-        It never returns to user space: a per-task throttle (6.18) never stops it.
+        It never returns to user space: a per-task throttle (6.18) never stops it. It has no cookie.
+    cookie : int or None
+        Cookie of core scheduling: siblings of a core run only tasks of one cookie at a time. 0 is the cookie of those
+        that have none; None takes the group's.
 
     Examples
     --------
@@ -97,6 +106,7 @@ class Task:
     slice_us: int | None = None
     label: str = ""
     kernel_thread: bool = False
+    cookie: int | None = None
 
     def __post_init__(self):
         _check.text("name", self.name)
@@ -114,6 +124,10 @@ class Task:
             raise _check.wrong("label", self.label, "a text")
         if not isinstance(self.kernel_thread, bool):
             raise _check.wrong("kernel_thread", self.kernel_thread, "True or False")
+        if self.cookie is not None:
+            _set(self, "cookie", _check.whole("cookie", self.cookie, 0, MAX_COOKIE))
+            if self.kernel_thread and self.cookie:
+                raise _check.wrong("cookie", self.cookie, f"task {self.name}: a kernel thread has no cookie")
         _set(self, "label", self.label or self.name)
 
 
@@ -126,7 +140,7 @@ class Workload:
     groups : tuple of Group
         In order of creation; a parent is one of them too, wherever it stands.
     tasks : tuple of Task
-    events : tuple of SetCpuMax, SetAffinity, SetGroup, SetCpuOnline and HoldCpu
+    events : tuple of SetCpuMax, SetAffinity, SetGroup, SetCpuOnline, HoldCpu and SetCookie
         Those of one time happen in the order given.
     name : str
     channels : tuple of Channel
@@ -147,7 +161,7 @@ class Workload:
 
     groups: tuple[Group, ...] = ()
     tasks: tuple[Task, ...] = ()
-    events: tuple[SetCpuMax | SetAffinity | SetGroup | SetCpuOnline | HoldCpu, ...] = ()
+    events: tuple[SetCpuMax | SetAffinity | SetGroup | SetCpuOnline | HoldCpu | SetCookie, ...] = ()
     name: str = ""
     channels: tuple[Channel, ...] = ()
 
@@ -209,6 +223,26 @@ class Workload:
         """Names of barriers, in the order of tasks and steps."""
         return tuple(dict.fromkeys(step.name for _, step in self._steps() if isinstance(step, Barrier)))
 
+    def cookie_of(self, task: Task) -> int:
+        """Return the cookie that a task starts with: its own, else the nearest group's, else 0."""
+        if task.kernel_thread:
+            return 0
+        if task.cookie is not None:
+            return task.cookie
+        path = task.group
+        while path != "/":
+            group = self.group_of[path]
+            if group.cookie:
+                return group.cookie
+            path = group.parent
+        return 0
+
+    @cached_property
+    def core_scheduling(self) -> bool:
+        """Whether a task has a cookie, at the start or later: then core scheduling is on, throughout."""
+        given = any(isinstance(event, SetCookie) and event.cookie for event in self.events)
+        return given or any(self.cookie_of(task) for task in self.tasks)
+
     def hierarchical_ratio(self, path: str) -> int | None:
         """Return the share of CPU that a group may use at the start, in units of 2**-20; None when nothing limits it.
 
@@ -268,6 +302,11 @@ class Workload:
         """
         if kernel.policy == "cfs" and any(isinstance(event, SetGroup) for event in self.events):
             raise _check.wrong("events", "SetGroup", f"kernel {kernel.asked}: modelled for EEVDF alone (6.6 and later)")
+        if self.core_scheduling and not kernel.core_scheduling:
+            raise _check.wrong("cookie", "given", f"kernel {kernel.asked}: core scheduling needs 6.12 or later")
+        for event in self.events if self.core_scheduling else ():
+            if isinstance(event, SetCpuOnline | HoldCpu):
+                raise _check.wrong("events", type(event).__name__, "not modelled together with cookies")
         for task in self.tasks:
             if task.slice_us is not None and not kernel.custom_slice:
                 rule = f"task {task.name}: kernel {kernel.asked} has no slices of a task's own (6.12 has)"
@@ -317,7 +356,7 @@ class Workload:
             if isinstance(event, SetCpuMax | SetGroup):
                 _known("group", event.group, "event: the group", event.group, paths)
             names = [task.name for task in self.tasks]
-            if isinstance(event, SetAffinity | SetGroup) and event.task not in names:
+            if isinstance(event, SetAffinity | SetGroup | SetCookie) and event.task not in names:
                 rule = f"event: no task of that name{_check.nearest(event.task, names)}"
                 raise _check.wrong("task", event.task, rule)
 

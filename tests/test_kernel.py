@@ -37,7 +37,7 @@ def test_version__rows(asked, release, policy, phase, is_async, delayed, base_sl
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("6.13", "no row of its own; known rows: 6.1, 6.3, 6.4, 6.6, 6.12, 6.18, 7.2, 7.3"),
+        ("6.13", "no row of its own; known rows: 6.1, 6.3, 6.4, 6.6, 6.12, 6.18, 6.19, 7.2, 7.3"),
         ("6.17", "not modelled"),
         ("7.1", "no row of its own"),
         ("7.4", "after 7.3 nothing is modelled"),

@@ -120,7 +120,7 @@ def test_a_function_is_not_hidden_by_the_module_of_its_name(name):
 # ------------------------------------------------------------------ dependencies point one way
 
 NOUNS = {"machine", "_topology", "kernel", "patches", "phases", "workload", "steps", "durations", "cgroup", "events"}
-NOUNS |= {"units", "channels", "patches_hotplug", "features"}
+NOUNS |= {"units", "channels", "patches_hotplug", "patches_core", "features"}
 # Small things without a room of their own, which know nothing of schedlab's rooms: anyone may use them.
 LEAVES = {"_check", "_html", "_resources", "tables", "units"}
 MAY_IMPORT = {
@@ -140,7 +140,8 @@ MAY_IMPORT = {
     "diff": NOUNS | LEAVES | {"timeline", "_contrast"},
     "run": NOUNS | LEAVES | {"serial", "timeline", "diff"},
     "provenance": NOUNS | LEAVES,
-    "lowering": NOUNS | LEAVES | {"engine", "_jit", "lowering_channels"},
+    "lowering": NOUNS | LEAVES | {"engine", "_jit", "lowering_channels", "lowering_core"},
+    "lowering_core": NOUNS | LEAVES | {"engine"},
     "lowering_channels": NOUNS | LEAVES,
     "simulate": NOUNS | LEAVES | {"engine", "hotplug", "run", "provenance", "lowering", "_jit"},
     "hotplug": NOUNS | LEAVES | {"_jit"},

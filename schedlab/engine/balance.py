@@ -6,6 +6,7 @@ from schedlab._jit import internal
 from schedlab.engine.cfs61 import clear_buddies
 from schedlab.engine.entity import MIGRATED
 from schedlab.engine.group import dequeue_task, enqueue_task
+from schedlab.engine.pelt import migrate_task_load
 from schedlab.engine.record import MIGRATE, log_event
 
 ANY_CPU = -1
@@ -128,6 +129,8 @@ def move_task(s, task, dst):
     log_event(s, MIGRATE, dst, task, src)
     dequeue_task(s, task, 0)
     s.task_nr_migrations[task] += 1
+    if s.sys_balance_kernel[0] != 0:
+        migrate_task_load(s, task, src, dst)
     set_task_cpu(s, task, dst)
     enqueue_task(s, task, 0)
 
@@ -180,5 +183,7 @@ def migrate_waking(s, task, cpu):
         clear_buddies(s, task)
         s.se_vruntime[task] -= s.rq_min_vruntime[s.se_rq[task]]
     s.task_nr_migrations[task] += 1
+    if s.sys_balance_kernel[0] != 0:
+        migrate_task_load(s, task, s.task_cpu[task], cpu)
     set_task_cpu(s, task, cpu)
     return MIGRATED

@@ -3,85 +3,32 @@
 from __future__ import annotations
 
 from schedlab._jit import internal
-from schedlab.engine.balance import newidle_balance
-from schedlab.engine.cfs61 import clear_buddies, pick_next_entity_cfs, set_skip_buddy
+from schedlab.engine.cfs61 import clear_buddies, set_skip_buddy
+from schedlab.engine.core_sched import pick_next_task_core, prev_is_idle, wants_core_balance
 from schedlab.engine.eevdf import yield_eevdf
 from schedlab.engine.entity import SLEEP, SPECIAL, update_curr
 from schedlab.engine.events import set_timer
-from schedlab.engine.group import dequeue_task, pick_next_entity
+from schedlab.engine.force_idle import sched_core_balance
+from schedlab.engine.group import dequeue_task, list_move_head
 from schedlab.engine.hrtick import hrtick_after_schedule
+from schedlab.engine.idle import set_forced, update_idle_core
+from schedlab.engine.lb_move import active_load_balance
 from schedlab.engine.move import move_running
+from schedlab.engine.newidle import balance_newidle
+from schedlab.engine.pick import pick_task_fair
 from schedlab.engine.program import BLOCKS, MOVES, RUNS, STOPS, YIELDS, advance
-from schedlab.engine.put_set import put_prev_set_next, put_prev_task, set_next_task, switch_entities
+from schedlab.engine.put_set import (
+    put_prev_set_next,
+    put_prev_set_next_core,
+    put_prev_task,
+    set_next_task,
+    switch_entities,
+)
 from schedlab.engine.record import BLOCK, EXIT, SCHEDULE, SWITCH, WAKEUP_HIST, log_event, observe
 from schedlab.engine.resched import clear_need_resched, resched_curr
 from schedlab.engine.smt import account_mode, arm_step_end, set_running, sync_work, update_idle
 from schedlab.engine.state import BLOCKED, EXITED, NEVER
-from schedlab.engine.throttle import check_cfs_rq_runtime
-from schedlab.engine.throttled import task_throttle_setup_work
 from schedlab.engine.tick import start_tick, stop_tick
-
-
-@internal
-def pick_task_fair(s, cpu):
-    """cf. pick_task_fair(), v6.12 and the pick of pick_next_task_fair(), v6.1: -1 when there is nothing to run.
-
-    6.12 checks every level's runtime; before that, a level that has a `curr`, and when one is throttled the previous
-    task is put on all levels before the pick starts again. 6.18 goes on into throttled levels and tells the task that
-    it picks there; 7.2 does not look.
-    """
-    eevdf = s.sys_eevdf[0] != 0
-    whole_check = s.sys_preempt_short[0] != 0
-    per_task = s.sys_per_task[0] != 0
-    checks = s.sys_at_account[0] == 0
-    throttled = False
-    nr_tasks = s.sys_nr_tasks[0]
-    q = cpu
-    while s.rq_nr[cpu] > 0:
-        curr = s.rq_curr[q]
-        if curr >= 0 and s.se_on_rq[curr] != 0:
-            update_curr(s, q)
-        if checks and (whole_check or curr >= 0) and check_cfs_rq_runtime(s, q):
-            throttled = True
-            if not per_task:
-                if not whole_check and s.cpu_curr[cpu] >= 0:
-                    put_prev_task(s, s.cpu_curr[cpu])
-                    s.sys_prev_put[0] = 1
-                q = cpu  # a level fell away: from the root again
-                continue
-        if eevdf:
-            e = pick_next_entity(s, q, True)
-            if e < 0:
-                q = cpu
-                throttled = False
-                continue
-        else:
-            e = pick_next_entity_cfs(s, q)
-        if e < nr_tasks:
-            if per_task and throttled:
-                task_throttle_setup_work(s, e)
-            return e
-        q = e - nr_tasks
-    return -1
-
-
-@internal
-def list_move_head(s, cpu, task):
-    """A task switched in moves to the head of its CPU's list of tasks."""
-    head = s.cpu_tasks_head[cpu]
-    if head == task:
-        return
-    before = s.task_link_prev[task]
-    after = s.task_link_next[task]
-    s.task_link_next[before] = after
-    if after >= 0:
-        s.task_link_prev[after] = before
-    else:
-        s.cpu_tasks_tail[cpu] = before
-    s.task_link_prev[task] = -1
-    s.task_link_next[task] = head
-    s.task_link_prev[head] = task
-    s.cpu_tasks_head[cpu] = task
 
 
 @internal
@@ -100,6 +47,8 @@ def context_switch(s, cpu, prev, task):
         if prev >= 0:
             set_running(s, cpu, -1)
         stop_tick(s, cpu)
+        if s.sys_balance_kernel[0] != 0:
+            update_idle_core(s, cpu)
     else:
         s.task_nr_switches[task] += 1
         s.task_wait_ns[task] += now - s.task_wait_since[task]
@@ -126,13 +75,23 @@ def schedule(s, cpu):
     log_event(s, SCHEDULE, cpu, s.cpu_curr[cpu], 0)
     prev = s.cpu_curr[cpu]
     s.sys_prev_put[0] = 0
-    task = pick_task_fair(s, cpu)
-    while task < 0 and newidle_balance(s, cpu):
+    core_balance = False
+    if s.sys_core_sched[0] != 0:
+        task = -1
+        if not prev_is_idle(s, cpu) or s.rq_h_nr[cpu] > 0 or s.sys_pick_on_drain[0] != 0:
+            task = pick_next_task_core(s, cpu)
+            core_balance = task < 0 and wants_core_balance(s, cpu)
+    else:
         task = pick_task_fair(s, cpu)
+        while task < 0 and balance_newidle(s, cpu):
+            task = pick_task_fair(s, cpu)
     switching = task != prev or s.cpu_left[cpu] >= 0
     if s.sys_at_account[0] != 0:
         if switching:
             switch_entities(s, prev, task)
+    elif s.sys_core_sched[0] != 0:
+        if switching:
+            put_prev_set_next_core(s, prev, task)
     elif prev < 0 or s.sys_prev_put[0] != 0:
         if task >= 0:
             set_next_task(s, task, True)
@@ -143,6 +102,8 @@ def schedule(s, cpu):
             put_prev_set_next(s, prev, task)
     if switching:
         context_switch(s, cpu, prev, task)
+    if s.sys_core_sched[0] != 0:
+        set_forced(s, cpu, 1 if task < 0 and s.rq_h_nr[cpu] > 0 else 0)
     clear_need_resched(s, cpu)  # a request made during the pick is answered by it
     if s.sys_hrtick[0] != 0:
         hrtick_after_schedule(s, cpu, switching)
@@ -150,6 +111,10 @@ def schedule(s, cpu):
         run_program(s, cpu)
     else:
         arm_step_end(s, cpu)
+    if core_balance:
+        sched_core_balance(s, cpu)
+    if s.sys_active_src[0] >= 0:
+        active_load_balance(s)
 
 
 @internal

@@ -48,11 +48,27 @@ def update_curr(s, q):
     s.se_vruntime[curr] += calc_delta_fair(delta, s.se_weight[curr])
     if s.sys_eevdf[0] != 0:
         expired = update_deadline(s, q, curr)
+        if s.sys_fi_min[0] != 0:
+            update_min_fi(s, q)
         account_cfs_rq_runtime(s, q, delta)
         resched_if_expired(s, q, curr, expired)
     else:
         update_min_vruntime(s, q)
         account_cfs_rq_runtime(s, q, delta)
+
+
+@internal
+def update_min_fi(s, q):
+    """cf. update_min_vruntime(), 6.18 as released: the least vruntime queued, never going back."""
+    curr = s.rq_curr[q]
+    root = s.rq_root[q]
+    running = curr >= 0 and s.se_on_rq[curr] != 0
+    if not running and root < 0:
+        return
+    least = s.se_vruntime[curr] if running else s.se_min_vruntime[root]
+    if root >= 0:
+        least = min(least, s.se_min_vruntime[root])
+    s.rq_min_fi[q] = max(s.rq_min_fi[q], least)
 
 
 @internal
@@ -196,6 +212,8 @@ def dequeue_entity(s, q, e, flags):
         s.se_vruntime[e] -= s.rq_min_vruntime[q]
     return_cfs_rq_runtime(s, q)
     update_cfs_group(s, e)
+    if s.sys_fi_min[0] != 0:
+        update_min_fi(s, q)
     if s.sys_eevdf[0] == 0:
         update_min_vruntime(s, q)
     elif flags & DELAYED != 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from schedlab._jit import internal
 from schedlab.engine.cfs61 import place_entity_cfs, set_next_buddy
+from schedlab.engine.cookie import sched_core_dequeue, sched_core_enqueue
 from schedlab.engine.eevdf import entity_eligible, min_slice, pick_eevdf, place_entity, update_entity_lag
 from schedlab.engine.entity import (
     DELAYED,
@@ -23,6 +24,7 @@ from schedlab.engine.entity import (
     update_curr,
 )
 from schedlab.engine.hrtick import hrtick_update
+from schedlab.engine.pelt import update_task_load
 from schedlab.engine.smt import update_idle
 from schedlab.engine.throttle import check_enqueue_throttle
 from schedlab.engine.throttled import UNSET, limbo_add, limbo_remove
@@ -158,7 +160,7 @@ def enqueue_throttled_task(s, task):
 
 
 @internal
-def enqueue_task(s, task, flags):
+def enqueue_task_fair(s, task, flags):
     """cf. enqueue_task_fair()."""
     if s.task_throttled[task] != 0 and enqueue_throttled_task(s, task):
         return
@@ -177,7 +179,36 @@ def enqueue_task(s, task, flags):
         runnable = 1 if s.se_delayed[task] == 0 else 0  # a delayed task that changes its group stays delayed
         enqueue_hierarchy(s, task, 1, runnable, flags, False)
         hrtick_update(s, cpu, True)
+    if s.sys_balance_kernel[0] != 0:
+        update_task_load(s, task, True)
     update_idle(s, s.task_cpu[task])
+
+
+@internal
+def enqueue_task(s, task, flags):
+    """cf. enqueue_task(), core.c."""
+    enqueue_task_fair(s, task, flags)
+    if s.sys_core_sched[0] != 0:
+        sched_core_enqueue(s, task)
+
+
+@internal
+def list_move_head(s, cpu, task):
+    """A task moves to the head of its CPU's list of tasks: it is switched in, or balancing leaves it where it is."""
+    head = s.cpu_tasks_head[cpu]
+    if head == task:
+        return
+    before = s.task_link_prev[task]
+    after = s.task_link_next[task]
+    s.task_link_next[before] = after
+    if after >= 0:
+        s.task_link_prev[after] = before
+    else:
+        s.cpu_tasks_tail[cpu] = before
+    s.task_link_prev[task] = -1
+    s.task_link_next[task] = head
+    s.task_link_prev[head] = task
+    s.cpu_tasks_head[cpu] = task
 
 
 @internal
@@ -267,6 +298,14 @@ def record_throttle_clock(s, q):
 
 @internal
 def dequeue_task(s, task, flags):
+    """cf. dequeue_task(), core.c; False when the task stayed queued (delayed)."""
+    if s.sys_core_sched[0] != 0:
+        sched_core_dequeue(s, task, False)
+    return dequeue_task_fair(s, task, flags)
+
+
+@internal
+def dequeue_task_fair(s, task, flags):
     """cf. dequeue_task_fair(); False when the task stayed queued (delayed)."""
     if s.task_throttled[task] != 0:  # cf. dequeue_throttled_task(): it is in limbo, not queued
         limbo_remove(s, s.se_rq[task], task)
@@ -274,6 +313,8 @@ def dequeue_task(s, task, flags):
             s.task_throttled[task] = 0
         return True
     done = dequeue_entities(s, task, flags)
+    if s.sys_balance_kernel[0] != 0:
+        update_task_load(s, task, False)
     update_idle(s, s.task_cpu[task])
     if done:
         hrtick_update(s, s.task_cpu[task], False)

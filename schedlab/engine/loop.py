@@ -5,6 +5,7 @@ from __future__ import annotations
 from schedlab._jit import DEBUG, entry, internal
 from schedlab.engine.balance import first_active
 from schedlab.engine.bandwidth import do_sched_cfs_slack_timer, sched_cfs_period_timer, tg_set_cfs_bandwidth
+from schedlab.engine.cookie import sched_core_update_cookie
 from schedlab.engine.core import run_program, schedule
 from schedlab.engine.cpu_hotplug import sched_cpu_activate, sched_cpu_deactivate
 from schedlab.engine.debug import check_invariants
@@ -21,7 +22,7 @@ from schedlab.engine.wakeup import try_to_wake_up, wake_up_new_task
 
 #: What `run_until` returns: the time is up, the event budget is used up, the log wants draining, an error, all exited.
 DONE, MORE, LOG_FULL, ERROR, ALL_EXITED = range(5)
-CTRL_CPU_MAX, CTRL_AFFINITY, CTRL_GROUP, CTRL_OFFLINE, CTRL_ONLINE, CTRL_HOLD = range(1, 7)
+CTRL_CPU_MAX, CTRL_AFFINITY, CTRL_GROUP, CTRL_OFFLINE, CTRL_ONLINE, CTRL_HOLD, CTRL_COOKIE = range(1, 8)
 
 
 @internal
@@ -66,6 +67,8 @@ def scenario_event(s):
         set_cpus_allowed(s, target, s.ctrl_p1[k])
     elif s.ctrl_code[k] == CTRL_GROUP:
         sched_move_task(s, target, s.ctrl_p1[k])
+    elif s.ctrl_code[k] == CTRL_COOKIE:
+        sched_core_update_cookie(s, target, s.ctrl_p1[k])
     elif s.ctrl_code[k] == CTRL_OFFLINE:
         sched_cpu_deactivate(s, target, s.ctrl_p1[k])
     elif s.ctrl_code[k] == CTRL_HOLD:

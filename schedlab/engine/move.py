@@ -20,12 +20,18 @@ def move_running(s, cpu, task):
 
     It is put first, as the stopper's thread preempts it: only a queued task can be moved.
     """
+    move_running_to(s, cpu, task, select_cpu_fork(s, task))
+
+
+@internal
+def move_running_to(s, cpu, task, dst):
+    """Put a running task and move it to another CPU."""
     account_mode(s, cpu)
     put_prev_task(s, task)
     s.cpu_curr[cpu] = -1
     s.cpu_left[cpu] = task
     set_running(s, cpu, -1)
-    move_task(s, task, select_cpu_fork(s, task))
+    move_task(s, task, dst)
     s.task_wait_since[task] = s.sys_now[0]
     resched_curr(s, cpu)
     check_preempt_wakeup(s, s.task_cpu[task], task, False)

@@ -69,6 +69,15 @@ def put_prev_set_next(s, prev, task):
 
 
 @internal
+def put_prev_set_next_core(s, prev, task):
+    """cf. put_prev_set_next_task() after a core-wide pick, to 7.1: put all levels of one, set all of the other."""
+    if prev >= 0:
+        put_prev_task(s, prev)
+    if task >= 0:
+        set_next_task(s, task, True)
+
+
+@internal
 def put_up_to_common(s, prev, task):
     """cf. put_prev_task_fair(), v7.2, with a next task: put up to the level that both paths share."""
     e = task

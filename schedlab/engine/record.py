@@ -11,11 +11,12 @@ from schedlab._jit import internal
 
 (
     SWITCH, WAKE, BLOCK, EXIT, START, MIGRATE, THROTTLE, UNTHROTTLE, PERIOD, SLACK, SAMPLE, WORK, LIMBO, WARN, ONLINE,
-    SCHEDULE, TICK,
-) = range(17)  # fmt: skip
+    SCHEDULE, TICK, FORCED_IDLE, STEAL, PUSH, COOKIE, ACTIVE_BALANCE,
+) = range(22)  # fmt: skip
 KINDS = (
     "switch", "wake", "block", "exit", "start", "migrate", "throttle", "unthrottle", "period", "slack", "sample",
-    "work", "limbo", "warn", "online", "schedule", "tick",
+    "work", "limbo", "warn", "online", "schedule", "tick", "forced_idle", "steal", "push", "cookie",
+    "active_balance",
 )  # fmt: skip
 #: Kinds that are logged only when asked for by name.
 VERBOSE = ("schedule", "tick")

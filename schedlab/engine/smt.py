@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from schedlab._jit import internal
 from schedlab.engine.events import set_timer
+from schedlab.engine.idle import update_idle_state
 from schedlab.engine.state import NEVER
 
 RATE_ONE = 1_000_000
@@ -98,6 +99,8 @@ def update_idle(s, cpu):
         s.flag_overloaded[cpu] = overloaded
         s.llc_nr_overloaded[llc] += change
         s.sys_nr_overloaded[0] += change
+    if s.sys_core_sched[0] + s.sys_balance_kernel[0] != 0:
+        update_idle_state(s, cpu)
 
 
 @internal

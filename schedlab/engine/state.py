@@ -32,6 +32,10 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "expire_local", "slack_pushed_back", "lifo_throttle", "scale_147_128",
         "vprot", "lag_rules_7_2", "lazy_resched", "per_task", "at_account", "update_first", "limbo_local", "local_csd",
         "offline_only", "zero_at_write",
+        "core_sched", "fi_min", "core_newidle", "core_sorted", "pick_on_drain", "no_snapshot", "no_fi_tick", "unlisted",
+        "push", "push_recheck", "push_skip_pick", "push_skip_delayed", "push_quality", "wake_cookie",
+        "balance_kernel", "lb_fi_source", "lb_fi_dest", "lb_no_split", "nr_domains", "lb_seq", "rd_overloaded",
+        "nohz_next", "active_src", "active_dst",
         "tick_ns", "base_slice", "latency", "min_granularity", "wakeup_granularity", "bw_slice",
         "norm_base_slice", "norm_latency", "norm_min_granularity", "norm_wakeup_granularity",
         "switch_ns", "ipi_ns", "tick_cost_ns", "period_cost_ns", "wake_late_ns", "late_ns", "late_below",
@@ -50,12 +54,18 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "tasks_tail", "busy_ns", "busy_since", "csd_head", "csd_tail", "nr_switches", "left", "active", "lazy",
         "held_until", "nr_schedules", "nr_works", "nr_served", "nr_walked", "nr_requeued", "irqoff_ns", "irqoff_max",
         "nr_irqoff",
+        "core_pick", "core_sched_seq", "core_head", "idle_occupation", "forced", "forced_since", "forced_ns",
+        "nr_forced", "nr_core_picks", "nr_fast_picks", "nr_steals", "nr_pushes", "nr_scanned", "nr_locked",
+        "nr_core_balances", "next_balance", "nr_active_balances", "lb_skip", "lb_seen",
     ),
     "flag": ("idle", "overloaded"),                   # one a CPU, apart from cpu so that a scan stays in few lines
-    "core": ("first", "nr", "running", "not_idle", "busy_ns", "since"),
-    "llc": ("first", "nr", "nr_idle", "nr_overloaded"),
+    "core": (
+        "first", "nr", "running", "not_idle", "busy_ns", "since", "task_seq", "pick_seq", "cookie", "fi_count",
+        "fi_seq", "fi_occupation", "fi_start", "fi_started", "fi_integral",
+    ),
+    "llc": ("first", "nr", "nr_idle", "nr_overloaded", "idle_scan", "idle_cores"),
     "map": ("core_cpu", "llc_cpu"),                   # CPUs ordered by core, and by LLC then number
-    "pos": ("in_llc",),                               # a CPU's index in map_llc_cpu
+    "pos": ("in_llc", "in_core"),                     # a CPU's index in map_llc_cpu, and in map_core_cpu
     "rate": ("ppm",),                                 # [cpu * stride + running - 1]
     "spd": ("stride",),
     "word": ("bits",),                                # affinity masks, 32 CPUs a word
@@ -66,7 +76,11 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "nr_wakeups", "nr_migrations", "nr_samples", "link_next", "link_prev", "wait_next", "hist",
         "batch_time", "batch_left", "kernel_thread", "work_pending", "throttled", "limbo_next", "limbo_prev",
         "chan_phase", "chan_left", "chan_slept", "left_exec", "left_user", "left_kernel",
+        "cookie", "core_next", "core_prev", "core_listed", "occupation", "forceidle_ns", "recent_used", "load",
+        "load_c", "load_stamp",
     ),
+    # one a task, then one a CPU (its idle task): whom it woke last, and how often that changed
+    "waker": ("last", "flips", "stamp"),
     "stream": ("rng", "rng_sleep"),                   # one a task; last elements: one a group (period timer lateness)
     "loop": ("count",),                               # [task * MAX_LOOPS + depth]
     "timer": ("done",),                               # [task * MAX_TIMERS + k]: activations of its k-th timer so far
@@ -86,6 +100,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "skip", "cpu", "tg", "runtime_enabled", "runtime_remaining", "throttled", "throttle_count", "thr_next",
         "thr_prev", "on_csd", "csd_next", "throttled_clock", "throttled_clock_self", "throttled_self_ns", "expires_seq",
         "limbo", "ungranted", "indebted",
+        "min_fi", "fi_snapshot", "fi_seq",
     ),
     # one a group
     "tg": (
@@ -105,6 +120,19 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "writers", "wake_on_free", "written", "read", "writer_blocks", "reader_blocks", "writer_wakes", "reader_wakes",
         "writer_spurious", "reader_spurious",
     ),
+    # scheduling domains, [level * nr_cpus + cpu], level 0 the narrowest: the place of its CPUs in `span`, and its state
+    "dom": ("first", "nr", "pos", "last_balance", "interval", "failed", "imbalanced"),
+    "span": ("cpu",),                                 # [level * nr_cpus + k]: CPUs by domain, then number
+    "level": ("pct", "tries", "smt", "shares_llc", "prefer_sibling"),
+    # one: the balance that is going on (struct lb_env); and what it finds of its own group, of the busiest, of another
+    "env": (
+        "level", "dst", "src", "idle", "imbalance", "migration", "all_pinned", "some_pinned", "new_dst", "active",
+        "skip", "loop", "loop_max",
+    ),
+    "sg": ("cpu", "load", "util", "runnable", "nr", "h_nr", "idle", "weight", "cores", "type", "avg_load", "smt"),
+    # one a CPU: decayed averages of load, running and runnable (1/65536), what holds since `stamp`, in 32.8 us
+    "pelt": ("load", "util", "runnable", "load_c", "util_c", "runnable_c", "stamp"),
+    "decay": ("factor",),                             # 2^20 * 2^(-k/1024)
     "page": ("left",),                                # [chan * 16 + slot]: messages in a slot of a pipe
 }  # fmt: skip
 

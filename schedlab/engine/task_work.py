@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from schedlab._jit import internal
 from schedlab.engine.entity import DEQUEUE_THROTTLE, SLEEP
-from schedlab.engine.group import dequeue_task
+from schedlab.engine.group import dequeue_task_fair
 from schedlab.engine.record import LIMBO, log_event
 from schedlab.engine.resched import resched_curr, take_lazy_resched
 from schedlab.engine.throttled import limbo_add
@@ -26,7 +26,7 @@ def throttle_cfs_rq_work(s, cpu, task):
         return False
     s.cpu_nr_works[cpu] += 1
     s.tg_nr_works[s.rq_tg[q]] += 1
-    dequeue_task(s, task, SLEEP | DEQUEUE_THROTTLE)
+    dequeue_task_fair(s, task, SLEEP | DEQUEUE_THROTTLE)
     limbo_add(s, q, task)
     s.task_throttled[task] = 1
     log_event(s, LIMBO, cpu, task, s.rq_tg[q])

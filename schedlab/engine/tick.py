@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from schedlab._jit import internal
 from schedlab.engine.cfs61 import check_preempt_tick
+from schedlab.engine.core_sched import sched_core_tick, task_tick_core
 from schedlab.engine.entity import parent_entity, update_cfs_group, update_curr
 from schedlab.engine.events import is_armed, set_timer
+from schedlab.engine.newidle import sched_balance_trigger
 from schedlab.engine.record import TICK, log_event
 from schedlab.engine.resched import resched_curr, resched_curr_lazy, take_lazy_resched
 from schedlab.engine.smt import arm_step_end, delay_work
@@ -43,6 +45,8 @@ def task_tick(s, cpu, queued):
         elif s.sys_eevdf[0] == 0 and s.rq_nr[q] > 1 and not is_armed(s, s.sys_src_hrtick[0] + cpu):
             check_preempt_tick(s, q, e)
         e = parent_entity(s, e)
+    if s.sys_core_sched[0] != 0 and not queued:
+        task_tick_core(s, cpu)
 
 
 @internal
@@ -53,6 +57,10 @@ def scheduler_tick(s, cpu):
     log_event(s, TICK, cpu, s.cpu_curr[cpu], 0)
     take_lazy_resched(s, cpu)
     task_tick(s, cpu, False)
+    if s.sys_core_sched[0] != 0:
+        sched_core_tick(s, cpu)
+    if s.sys_balance_kernel[0] != 0:
+        sched_balance_trigger(s, cpu)
     if s.sys_tick_cost_ns[0] > 0:
         delay_work(s, cpu, s.sys_tick_cost_ns[0])
         arm_step_end(s, cpu)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from schedlab._jit import internal
 from schedlab.engine.entity import WAKEUP, update_curr
 from schedlab.engine.events import set_timer
-from schedlab.engine.group import enqueue_hierarchy, enqueue_task
+from schedlab.engine.group import enqueue_hierarchy, enqueue_task_fair
 from schedlab.engine.irqoff import requeued, walked
 from schedlab.engine.record import UNTHROTTLE, log_event
 from schedlab.engine.resched import resched_curr
@@ -34,7 +34,7 @@ def requeue_limbo(s, q):
         if after >= 0:
             s.task_limbo_prev[after] = -1
         s.task_throttled[task] = 0
-        enqueue_task(s, task, WAKEUP)
+        enqueue_task_fair(s, task, WAKEUP)
         requeued(s, levels)
         task = after
 

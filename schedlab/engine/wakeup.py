@@ -13,8 +13,10 @@ from schedlab.engine.eevdf import (
 )
 from schedlab.engine.entity import DELAYED, INITIAL, WAKEUP, parent_entity, update_curr
 from schedlab.engine.group import enqueue_task, pick_next_entity
+from schedlab.engine.pelt import attach_task_load
 from schedlab.engine.record import START, WAKE, log_event
 from schedlab.engine.resched import resched_curr, resched_curr_lazy
+from schedlab.engine.select_cpu import select_task_rq_fork, select_task_rq_wake
 from schedlab.engine.state import RUNNABLE
 
 
@@ -96,7 +98,11 @@ def try_to_wake_up(s, task):
         log_event(s, WAKE, s.task_cpu[task], task, 0)
         enqueue_task(s, task, DELAYED)
     else:
-        flags = WAKEUP | migrate_waking(s, task, select_cpu_wake(s, task))
+        if s.sys_balance_kernel[0] != 0:
+            cpu = select_task_rq_wake(s, task)
+        else:
+            cpu = select_cpu_wake(s, task)
+        flags = WAKEUP | migrate_waking(s, task, cpu)
         log_event(s, WAKE, s.task_cpu[task], task, 0)
         enqueue_task(s, task, flags)
     check_preempt_wakeup(s, s.task_cpu[task], task, False)
@@ -109,7 +115,11 @@ def wake_up_new_task(s, task):
     s.task_state[task] = RUNNABLE
     s.task_wake_time[task] = now
     s.task_wait_since[task] = now
-    set_task_cpu(s, task, select_cpu_fork(s, task))
+    if s.sys_balance_kernel[0] != 0:
+        set_task_cpu(s, task, select_task_rq_fork(s, task))
+        attach_task_load(s, task, s.task_cpu[task])
+    else:
+        set_task_cpu(s, task, select_cpu_fork(s, task))
     s.sys_this_cpu[0] = s.task_cpu[task]
     log_event(s, START, s.task_cpu[task], task, 0)
     enqueue_task(s, task, INITIAL)

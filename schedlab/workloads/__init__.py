@@ -1,5 +1,5 @@
 """Workloads by name: functions that return a Workload, with the real tools' parameter names."""
 
-from . import hackbench, hogs, schbench, stress_ng
+from . import hackbench, hogs, hypervisor, schbench, stress_ng
 
-__all__ = ["hackbench", "hogs", "schbench", "stress_ng"]
+__all__ = ["hackbench", "hogs", "hypervisor", "schbench", "stress_ng"]
