@@ -51,7 +51,7 @@ def _count_build(state, mask, work):
     if mechanisms.skip_scans:
         found["span_scan"] = found["capacity_groups"]  # one step a group in place of one a CPU
     nr_cpus, nr_levels = len(mask), len(levels.names)
-    plain = int((~levels.overlap).sum())
+    plain = np.count_nonzero(~levels.overlap)
     found["span_checks"] = nr_cpus * plain if mechanisms.linear_span_check else found["later_pairs"]
     found["capacity_words"] = found["capacity_cores"] * -(-state.machine.nr_cpus // _WORD)
     found["allocations"] = (3 * nr_levels + 1) * nr_cpus
@@ -65,9 +65,10 @@ def _attach(state, cpus: np.ndarray, rd: int, work: Work) -> None:
     mechanisms = state.mechanisms
     goes_off, goes_on = state.rq_online[cpus], state.active[cpus]
     work.add("rq_attach_root", cpus.size)
-    work.add("rq_offline", goes_off.sum())
-    work.add("rq_online", goes_on.sum())
-    work.add("rt_group_visits", (goes_off.sum() + goes_on.sum()) * state.rt_groups)
+    nr_off, nr_on = np.count_nonzero(goes_off), np.count_nonzero(goes_on)
+    work.add("rq_offline", nr_off)
+    work.add("rq_online", nr_on)
+    work.add("rt_group_visits", (nr_off + nr_on) * state.rt_groups)
     off = clear = unthrottle = resync = fused = np.zeros(cpus.size, dtype=bool)
     if not mechanisms.hotplug_only and not mechanisms.naive:
         # a CPU that is put offline here is an active one: the one that goes down was put offline before the rebuild
@@ -79,17 +80,19 @@ def _attach(state, cpus: np.ndarray, rd: int, work: Work) -> None:
     if mechanisms.fuse_rebuild:
         fused = clear & resync
         clear, resync = clear & ~fused, resync & ~fused
-    walks = (clear, unthrottle, resync, fused, np.zeros(cpus.size, dtype=bool))
-    numbers = dict(clear=clear.sum(), unthrottle=unthrottle.sum(), resync=resync.sum(), fused=fused.sum())
-    work.walk(state.nr_groups, **numbers)
-    work.attach_walks = max(work.attach_walks, *zip(*(w.astype(int).tolist() for w in walks)), key=sum)
+    walks = dict(clear=clear, unthrottle=unthrottle, resync=resync, fused=fused)
+    work.walk(state.nr_groups, **{kind: np.count_nonzero(which) for kind, which in walks.items()})
+    worst = np.add.reduce(tuple(walks.values()), dtype=np.int64).argmax()
+    here = *(int(which[worst]) for which in walks.values()), 0
+    work.attach_walks = max(work.attach_walks, here, key=sum)
     _unthrottle(state, cpus[unthrottle])
     _clear(state, cpus[clear | fused])
     _resync(state, cpus[resync | fused])
     if mechanisms.dl_servers:
         work.add("dl_server_attach", 2 * cpus.size)  # the fair server's, and the ext server's, which is not attached
-        already = int((state.active & (state.rd_of == rd)).sum())
-        updates = int((already + np.cumsum(goes_on)).sum())
+        already = np.count_nonzero(state.active & (state.rd_of == rd))
+        # the k-th CPU that comes on finds k servers more than `already`; one that does not finds those before it
+        updates = already * cpus.size + int(np.cumsum(goes_on).sum())
         work.add("dl_updates", 0 if mechanisms.dl_linear else updates)
         work.add("avoidable_dl", 0 if mechanisms.dl_linear else updates)
     state.rd_of[cpus] = rd
@@ -157,7 +160,7 @@ def account_servers(state, work: Work) -> None:
     for rd in np.unique(state.rd_of).tolist():
         span = state.rd_of == rd
         members = span & state.active
-        nr_active = int(members.sum())
+        nr_active = np.count_nonzero(members)
         work.add("dl_clear", 1)
         state.total_bw[rd] = 0
         if not (mechanisms.dl_in_accounting or mechanisms.dl_linear):

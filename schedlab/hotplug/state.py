@@ -147,9 +147,9 @@ class State:
         rebuild.set_rq_offline(self, cpu, work)
         self._rebuild(work, two_pass)
         work.add("rendezvous", 1)
-        work.add("rendezvous_cpus", self.online.sum())
+        work.add("rendezvous_cpus", np.count_nonzero(self.online))
         self.online[cpu] = False
-        nr_online = self.online.sum()
+        nr_online = np.count_nonzero(self.online)
         work.add("cmci_cpus", nr_online if self.mechanisms.cmci_everywhere else 1)
         work.add("avoidable_cmci", nr_online if self.mechanisms.cmci_everywhere else 0)
         work.other_cpus = int(nr_online)
@@ -160,7 +160,7 @@ class State:
 
     def _online(self, cpu, work, two_pass):
         work.add("grace_periods", self.grace.online())
-        work.other_cpus = int(self.online.sum())
+        work.other_cpus = np.count_nonzero(self.online)
         work.add("wbinvd_online", self.mechanisms.wbinvd_online)
         work.add("mtrr_rendezvous", self.mechanisms.mtrr_rendezvous)
         work.add("mtrr_cpus", work.other_cpus if self.mechanisms.mtrr_rendezvous else 0)
@@ -197,8 +197,10 @@ class State:
 
     def wanted_masks(self) -> list[tuple[int, ...]]:
         """Return the cpu_maps that cpuset asks for now, cf. generate_sched_domains(); one without CPUs drops out."""
-        of_partitions = {cpu for cpus in self.partitions for cpu in cpus}
-        top = tuple(c for c in np.flatnonzero(self.active).tolist() if c not in of_partitions)
+        outside = self.active.copy()
+        for cpus in self.partitions:
+            outside[list(cpus)] = False
+        top = tuple(np.flatnonzero(outside).tolist())
         roots = [cpus for cpus, kind in self.partitions.items() if kind == "root"]
         masks = [top, *(tuple(c for c in cpus if self.active[c]) for cpus in roots)]
         return [mask for mask in masks if mask]
@@ -210,7 +212,7 @@ class State:
 
     def _refresh_thresholds(self, cpu, work):
         changed = self.thresholds.refresh(self.online)
-        nr_online = int(self.online.sum())
+        nr_online = np.count_nonzero(self.online)
         work.add("vmstat_writes", changed.sum())
         touches = nr_online * self.thresholds.touches_a_cpu
         work.add("vmstat_touches", changed.sum() if self.mechanisms.changed_thresholds else touches)
@@ -269,7 +271,7 @@ def _check_offline(state, cpu):
         raise _check.wrong("cpu", cpu, "it is offline already")
     if cpu in state.machine.not_hotplugged:
         raise _check.wrong("cpu", cpu, f"{state.machine.name} cannot take it offline")
-    if state.online.sum() == 1:
+    if np.count_nonzero(state.online) == 1:
         raise _check.wrong("cpu", cpu, "the last CPU online stays")
     of_partitions = {c for cpus in state.partitions for c in cpus}
     left = [c for c in np.flatnonzero(state.online) if c != cpu and c not in of_partitions]

@@ -58,7 +58,7 @@ class Thresholds:
 
         cf. refresh_zone_stat_thresholds(), mm/vmstat.c.
         """
-        new = self.values(int(online.sum()))
+        new = self.values(np.count_nonzero(online))
         changed = (self.of_cpu != new) & online[:, None]
         self.of_cpu[online] = new
-        return changed.sum(axis=1)
+        return np.count_nonzero(changed, axis=1)
