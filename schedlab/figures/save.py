@@ -24,7 +24,7 @@ class SavedFigure:
     Attributes
     ----------
     paths : tuple of pathlib.Path
-        The SVG, PDF and PNG files.
+        The SVG, PDF and PNG files, or those of them that `formats` names.
     """
 
     paths: tuple[Path, ...]
@@ -36,9 +36,27 @@ class SavedFigure:
         return next(path for path in self.paths if path.suffix == ".png").read_bytes()
 
 
+def formats() -> tuple[str, ...]:
+    """Return the endings that `save_figure` writes: all, or those that SCHEDLAB_FIGURE_FORMATS names (``"svg,png"``).
+
+    A PDF costs more than the two others together, because each carries the part of its font that it needs; a quick
+    report therefore leaves it out. The PNG is always written: a notebook shows it.
+
+    Raises
+    ------
+    ValueError
+        When the variable names another format.
+    """
+    asked = [word.strip() for word in os.environ.get("SCHEDLAB_FIGURE_FORMATS", "").split(",") if word.strip()]
+    for ending in asked:
+        if ending not in _METADATA:
+            raise ValueError(f"SCHEDLAB_FIGURE_FORMATS={ending!r}: known formats: {', '.join(_METADATA)}")
+    return tuple(ending for ending in _METADATA if not asked or ending in asked or ending == "png")
+
+
 @styled
 def save_figure(fig, out, name: str) -> SavedFigure:
-    """Write a figure to ``<out>/figures/<name>.svg``, ``.pdf`` and ``.png``, and close it.
+    """Write a figure to ``<out>/figures/<name>.svg``, ``.pdf`` and ``.png`` (see `formats`), and close it.
 
     The bytes depend on the figure alone: no dates, no random ids.
 
@@ -64,12 +82,12 @@ def save_figure(fig, out, name: str) -> SavedFigure:
         raise ValueError(f"name={name!r}: a figure's name has letters, digits, '_' and '-' only")
     folder = Path(out) / "figures"
     folder.mkdir(parents=True, exist_ok=True)
-    # the layout is found once, for all three files: most of the time goes there
-    fig.draw_without_rendering()
-    fig.set_layout_engine("none")
+    if fig.get_layout_engine() is not None:
+        fig.get_layout_engine().execute(fig)  # the layout is found once, for all files
+        fig.set_layout_engine("none")
     paths = []
-    for ending, metadata in _METADATA.items():
-        picture = io.BytesIO()
+    for ending in formats():
+        metadata, picture = _METADATA[ending], io.BytesIO()
         fig.savefig(picture, format=ending, metadata=metadata)
         path = folder / f"{name}.{ending}"
         part = folder / f".{name}.{ending}.{os.getpid()}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .. import provenance
 from .._resources import reports_path
-from .execute import Kernels, Stopped, run_notebook
+from .execute import Kernels, Stopped, import_papermill, run_notebook
 from .parameters import Refused, convert
 from .studies import Study, find_studies
 
@@ -203,7 +203,7 @@ def _run_all(jobs, workers, on_cell, on_end, ended):
     if not jobs:
         return
     # Here, before the threads: two that import papermill at the same time can meet it half-initialised.
-    import papermill  # noqa: F401
+    import_papermill()
 
     kernels = Kernels()
     pool = ThreadPoolExecutor(max_workers=workers or min(len(jobs), len(os.sched_getaffinity(0))))

@@ -45,8 +45,8 @@ class Kernels:
                     process.kill()
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """Return the environment of a kernel whose notebook writes into ``folder``."""
+def environment(folder: Path, quick: bool = False) -> dict[str, str]:
+    """Return the environment of a kernel whose notebook writes into ``folder``; a quick run leaves PDFs out."""
     fixed = {
         "SCHEDLAB_REPORT_DIR": str(folder),
         "SOURCE_DATE_EPOCH": _EPOCH,
@@ -54,6 +54,8 @@ def environment(folder: Path) -> dict[str, str]:
         "IPYTHONDIR": str(folder / ".ipython"),  # the user's start-up files are not part of the study
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
+    if quick:
+        fixed["SCHEDLAB_FIGURE_FORMATS"] = "svg,png"
     return {**os.environ, **fixed}
 
 
@@ -93,7 +95,7 @@ def _register_engine():
 
     class Engine(NBClientEngine):
         @classmethod
-        def execute_managed_notebook(cls, nb_man, kernel_name, *, folder, kernels, on_cell, **kwargs):
+        def execute_managed_notebook(cls, nb_man, kernel_name, *, folder, quick, kernels, on_cell, **kwargs):
             client = Client(
                 nb_man,
                 kernel_name="python3",
@@ -104,12 +106,30 @@ def _register_engine():
             )
             client.kernels = kernels
             try:
-                return client.execute(env=environment(folder), cwd=str(folder))
+                return client.execute(env=environment(folder, quick), cwd=str(folder))
             finally:
                 kernels.discard(client.km)
 
     papermill_engines.register("schedlab", Engine)
     return "schedlab"
+
+
+def import_papermill():
+    """Import papermill, and leave out what takes most of its time: the grammars of internationalised addresses.
+
+    jsonschema, under nbformat, builds 38 grammars (about 4 s of CPU time) when `rfc3987_syntax` can be imported, for a
+    check of a format that no schema of a notebook names; it does without where the import fails.
+    """
+    grammars = "rfc3987_syntax"
+    hidden = grammars not in sys.modules and "jsonschema" not in sys.modules
+    if hidden:
+        sys.modules[grammars] = None
+    try:
+        import papermill
+    finally:
+        if hidden:
+            del sys.modules[grammars]
+    return papermill
 
 
 def run_notebook(path: Path, parameters: dict, folder: Path, kernels: Kernels, on_cell: Callable[[int, int], None]):
@@ -133,8 +153,8 @@ def run_notebook(path: Path, parameters: dict, folder: Path, kernels: Kernels, o
     papermill.exceptions.PapermillExecutionError
         When a cell raises; the notebook so far is in ``folder/notebook.ipynb``.
     """
+    papermill = import_papermill()
     import nbformat
-    import papermill
 
     engine = _register_engine()
     notebook = nbformat.read(path, as_version=4)
@@ -159,6 +179,7 @@ def run_notebook(path: Path, parameters: dict, folder: Path, kernels: Kernels, o
         request_save_on_cell_execute=False,
         progress_bar=False,
         folder=folder,
+        quick=parameters.get("quick") is True,
         kernels=kernels,
         on_cell=count,
     )

@@ -55,6 +55,16 @@ def test_save_figure__shows_the_picture_and_closes_the_figure(tmp_path):
     assert not plt.fignum_exists(fig.number)
 
 
+def test_save_figure__writes_the_formats_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("SCHEDLAB_FIGURE_FORMATS", "svg")
+    saved = sl.save_figure(plt.figure(), tmp_path, "quick")
+    assert [path.suffix for path in saved.paths] == [".svg", ".png"]
+    monkeypatch.setenv("SCHEDLAB_FIGURE_FORMATS", "svg, jpeg")
+    with pytest.raises(ValueError, match="SCHEDLAB_FIGURE_FORMATS='jpeg': known formats: svg, pdf, png"):
+        sl.save_figure(plt.figure(), tmp_path, "other")
+    plt.close("all")
+
+
 @pytest.mark.parametrize("name", ["", "../x", "a/b", "a.b"])
 def test_save_figure__refuses_other_names(tmp_path, name):
     fig, _ = plt.subplots()
