@@ -39,8 +39,7 @@ class SavedFigure:
 def formats() -> tuple[str, ...]:
     """Return the endings that `save_figure` writes: all, or those that SCHEDLAB_FIGURE_FORMATS names (``"svg,png"``).
 
-    A PDF costs more than the two others together, because each carries the part of its font that it needs; a quick
-    report therefore leaves it out. The PNG is always written: a notebook shows it.
+    SVG and PDF take most of the time; a quick report leaves them out. The PNG is always written: a notebook shows it.
 
     Raises
     ------

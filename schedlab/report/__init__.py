@@ -3,11 +3,13 @@
 import json
 import os
 import shutil
+import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from .. import provenance
@@ -204,6 +206,8 @@ def _run_all(jobs, workers, on_cell, on_end, ended):
         return
     # Here, before the threads: two that import papermill at the same time can meet it half-initialised.
     import_papermill()
+    # The page maker is a second to import: it comes in while the first notebook's kernel computes.
+    threading.Thread(target=lambda: import_module("nbconvert"), daemon=True).start()
 
     kernels = Kernels()
     pool = ThreadPoolExecutor(max_workers=workers or min(len(jobs), len(os.sched_getaffinity(0))))

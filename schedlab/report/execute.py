@@ -46,7 +46,10 @@ class Kernels:
 
 
 def environment(folder: Path, quick: bool = False) -> dict[str, str]:
-    """Return the environment of a kernel whose notebook writes into ``folder``; a quick run leaves PDFs out."""
+    """Return the environment of a kernel whose notebook writes into ``folder``.
+
+    A quick run makes PNG alone, unless SCHEDLAB_FIGURE_FORMATS says otherwise.
+    """
     fixed = {
         "SCHEDLAB_REPORT_DIR": str(folder),
         "SOURCE_DATE_EPOCH": _EPOCH,
@@ -55,7 +58,7 @@ def environment(folder: Path, quick: bool = False) -> dict[str, str]:
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
     if quick:
-        fixed["SCHEDLAB_FIGURE_FORMATS"] = "svg,png"
+        fixed["SCHEDLAB_FIGURE_FORMATS"] = os.environ.get("SCHEDLAB_FIGURE_FORMATS", "png")
     return {**os.environ, **fixed}
 
 

@@ -7,8 +7,8 @@ import sys
 
 
 def make_report(study, out, hash_seed):
-    """Run a study's notebook, quick, under another PYTHONHASHSEED; returns its folder."""
-    env = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    """Run a study's notebook, quick but with all figure formats, under another PYTHONHASHSEED; returns its folder."""
+    env = {**os.environ, "PYTHONHASHSEED": hash_seed, "SCHEDLAB_FIGURE_FORMATS": "svg,pdf,png"}
     command = [sys.executable, "-m", "schedlab.cli", "report", study, "--quick", "--out", str(out)]
     subprocess.run(command, check=True, env=env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     return out / study
