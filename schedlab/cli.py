@@ -101,7 +101,9 @@ def make_report(
         list[str] | None,
         typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Set a parameter of the notebooks; repeatable."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A coarse run for a first look, with PNG figures alone.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A coarse run for a first look, with PNG figures alone.")
+    ] = False,
     out: Out = None,
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", help="Notebooks side by side; one a core by default.")
