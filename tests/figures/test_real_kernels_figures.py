@@ -23,3 +23,16 @@ def test_distributions__counts_what_lies_inside():
         [row | dict(low=2.0, high=6.0, least=1.0, most=9.0), row | dict(low=6.0, high=7.0, least=6.0, most=7.0)]
     )
     assert "1 of 2 measured" in _title(draw.plot_distributions(counters))
+
+
+def test_cookies__case_names_and_title():
+    row = dict(
+        one_core=True, seconds=3.0, measured=1498.0, mean=1500.0, low=1499.0, high=1501.0, least=1499.0, most=1501.0
+    )
+    rows = [
+        row | dict(recording="b-7.3.4/cookie_2v1_samecore", group="/Y", measure=measure)
+        for measure in ("usage_ms", "force_idle_ms")
+    ]
+    figure = draw.plot_cookies(pd.DataFrame(rows))
+    assert "within 2.0 ms of the measured in 3 s" in _title(figure)
+    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["2 v 1, one core: Y"]

@@ -21,7 +21,8 @@ def comparison():
     scenario = study.Scenario.of(seeds=8)
     walks = study.df_walks()
     found = dict(counters=study.df_counters(scenario), alignment=study.df_alignment(study.df_run_per_period(scenario)))
-    found |= dict(scans=study.df_phases(), calls=study.df_calls(), walks=walks, slopes=study.df_slopes(walks))
+    found |= dict(scans=study.df_phases(), shared_cores=study.df_cookies(scenario))
+    found |= dict(calls=study.df_calls(), walks=walks, slopes=study.df_slopes(walks))
     return study.compare(**found, measured_hole=study.df_hole_measured(), model_hole=study.df_hole_model(scenario))
 
 
@@ -55,8 +56,14 @@ def test_comparison__what_must_show(comparison):
     assert len(nested) and set(nested["role"]) == {"context"}
 
 
-def test_cookies__are_listed_as_not_comparable():
-    assert set(study.df_not_comparable()["recording"]) == {one.name for one in load("cookies")}
+def test_cookies__laws_of_one_core_and_either_branch_on_two(comparison):
+    table = comparison.table()
+    one, two = (table[table["claim"].str.startswith(f"Core scheduling on {n}")] for n in ("one core", "two cores"))
+    idle = one[one["quantity"].str.endswith("force_idle_ms")]
+    assert len(idle) == 8 and idle["agrees"].all() and two["agrees"].all()
+    assert {name.split("/")[1].split(".")[0] for name in (*one["quantity"], *two["quantity"])} == {
+        recording.name.split("/")[1] for recording in load("cookies")
+    }
 
 
 # ------------------------------------------------------------------ parts, by hand

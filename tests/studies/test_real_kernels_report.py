@@ -12,9 +12,9 @@ def test_report__quick_is_whole_and_the_same_bytes_twice(tmp_path):
     first, second = (make_report(STUDY, tmp_path / seed, seed) for seed in ("1", "2"))
     found = digests(first)
     assert found == digests(second)
-    assert len([name for name in found if name.endswith(".svg")]) == 6 and len(found) > 6 * 3 + 12
+    assert len([name for name in found if name.endswith(".svg")]) == 7 and len(found) > 7 * 3 + 12
     comparison = pd.read_csv(first / "comparison.csv")
     assert set(comparison["role"]) == {"prediction", "context"}
     page = (first / "report.html").read_text()
-    assert "predictions agree" in page and "Not yet comparable" in page
+    assert "predictions agree" in page and "not explained" not in page
     assert {path.name for path in first.iterdir()} >= {"manifest.json", "notebook.ipynb", "report.html"}

@@ -1,10 +1,11 @@
 """Real kernels: the recordings of data/recordings, predicted and measured.
 
-The order of the notebook: what was recorded, counters, run time per period, phases of timers, rebuilds, 7.2's hole, and
-the comparison with what was left out.
+The order of the notebook: what was recorded, counters, run time per period, phases of timers, core scheduling,
+rebuilds, 7.2's hole, and the comparison with what was left out.
 """
 
-from .comparison import compare, df_not_comparable
+from .comparison import compare
+from .cookies import df_cookies
 from .hole import df_measured as df_hole_measured
 from .hole import df_model as df_hole_model
 from .hole import df_windows
@@ -17,11 +18,11 @@ from .text import (
     df_left_out,
     df_recordings,
     say_alignment,
+    say_cookies,
     say_counters,
     say_failures,
     say_hole,
     say_latency,
-    say_not_comparable,
     say_recordings,
     say_verdict,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "compare",
     "df_alignment",
     "df_calls",
+    "df_cookies",
     "df_counters",
     "df_failures",
     "df_hole_measured",
@@ -38,7 +40,6 @@ __all__ = [
     "df_intervals",
     "df_latency",
     "df_left_out",
-    "df_not_comparable",
     "df_phase_points",
     "df_phases",
     "df_points",
@@ -48,11 +49,11 @@ __all__ = [
     "df_walks",
     "df_windows",
     "say_alignment",
+    "say_cookies",
     "say_counters",
     "say_failures",
     "say_hole",
     "say_latency",
-    "say_not_comparable",
     "say_recordings",
     "say_verdict",
 ]

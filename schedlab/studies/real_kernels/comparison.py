@@ -4,7 +4,7 @@ import pandas as pd
 
 from ...io.recordings import Recording, load
 from ...published import Comparison
-from . import hole, phases, rebuild, rules
+from . import cookies, hole, phases, rebuild, rules
 
 AS_WAS = "Counters with the phases as recorded"
 PLACED = "Guests, each thread on its recorded CPU"
@@ -14,18 +14,20 @@ PERIODS = "Run time per period"
 TIMERS = "Timers are aligned before 6.4, random from then on"
 CALLS = "Rebuild: counts of calls"
 SLOPE = "Rebuild: the slope over groups and CPUs"
+ONE_CORE = "Core scheduling on one core: shares and force idle"
+TWO_CORES = "Core scheduling on two cores: the measured lie in the model's distribution"
 HOLE = "7.2's hole: two tasks in an unlimited child of a limited group"
 NOT_CLAIMED = "What the row 7.3 does not claim: nested quotas"
 
 
-def compare(*, counters, alignment, scans, calls, walks, slopes, measured_hole, model_hole) -> Comparison:
+def compare(*, counters, alignment, scans, shared_cores, calls, walks, slopes, measured_hole, model_hole) -> Comparison:
     """Return the comparison.
 
     Parameters
     ----------
-    counters, alignment, scans, calls, walks, slopes, measured_hole, model_hole : pandas.DataFrame
-        From `df_counters`, `df_alignment`, `df_phases`, `df_calls`, `df_walks`, `df_slopes`, `hole.df_measured` and
-        `hole.df_model`.
+    counters, alignment, scans, shared_cores, calls, walks, slopes, measured_hole, model_hole : pandas.DataFrame
+        From `df_counters`, `df_alignment`, `df_phases`, `df_cookies`, `df_calls`, `df_walks`, `df_slopes`,
+        `hole.df_measured` and `hole.df_model`.
     """
     comparison = Comparison()
     by_name = {one.name: one for one in load("quota")}
@@ -37,6 +39,7 @@ def compare(*, counters, alignment, scans, calls, walks, slopes, measured_hole, 
     _add_ranges(comparison, counters)
     _add_alignment(comparison, alignment)
     _add_timers(comparison, scans)
+    _add_cookies(comparison, shared_cores)
     _add_rebuild(comparison, calls, walks, slopes)
     _add_hole(comparison, measured_hole, model_hole)
     return comparison
@@ -175,6 +178,21 @@ def _add_timers(comparison, scans):
         comparison.add(TIMERS, f"{row.recording}.r", "", row.measured_r, row.model_r, role="context")
 
 
+def _add_cookies(comparison, shared_cores):
+    """On one core the laws; on two the balancer parts the cookies by core or does not: either may be recorded."""
+    for row in shared_cores.itertuples():
+        name = f"{row.recording}.{row.group.strip('/')}.{row.measure}"
+        slack = cookies.FORCE_IDLE / 100 * max(row.measured, 1000 * row.seconds if "force" in row.measure else 0)
+        if row.one_core:
+            comparison.add(ONE_CORE, name, "ms", row.measured, row.mean, plus_minus=slack)
+            continue
+        for which, model, accept in (
+            ("least", row.least, (None, row.measured + slack)),
+            ("most", row.most, (row.measured - slack, None)),
+        ):
+            comparison.add(TWO_CORES, f"{name}.{which}", "ms", row.measured, model, accept=accept)
+
+
 def _add_rebuild(comparison, calls, walks, slopes):
     for row in calls.itertuples():
         name = f"{row.recording}.{row.operation}.rq_attach_root"
@@ -228,10 +246,3 @@ def _add_hole(comparison, measured, model):
                 accept = (0, 0) if not opens else (100, None)
                 accept = dict(accept=accept) if claimed else {}
                 comparison.add(claim, f"{name}.longest_burst_ms", "ms", burst[0], burst[1], role=role, **accept)
-
-
-def df_not_comparable() -> pd.DataFrame:
-    """Return the recordings that the model cannot be held against yet: recording, what, why."""
-    why = "core scheduling is not in the engine: shares and force idle under cookies cannot be asked"
-    rows = [(one.name, one.what, why) for one in load("cookies")]
-    return pd.DataFrame(rows, columns=["recording", "what", "why"])

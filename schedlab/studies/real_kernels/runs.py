@@ -92,10 +92,11 @@ def run_as(
 ) -> Run:
     """Return one run of a recording.
 
-    With ``phases="unknown"`` the timer phases are drawn where the kernel draws them, and the start lies anywhere in a
-    tick; before 6.4, where they are not drawn, anywhere in the period.
+    Tasks are placed and balanced as the kernel does it. With ``phases="unknown"`` the timer phases are drawn where the
+    kernel draws them, and the start lies anywhere in a tick; before 6.4, where they are not drawn, anywhere in the
+    period.
     """
-    kernel = one.kernel.with_(timer_late_probability=1.0, timer_late_us=scenario.late_of(one))
+    kernel = one.kernel.with_(balance="kernel", timer_late_probability=1.0, timer_late_us=scenario.late_of(one))
     shift_us = 0.0
     if phases == "unknown":
         aligned = kernel.timer_phase == "aligned"
