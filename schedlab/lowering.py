@@ -284,6 +284,7 @@ def _fill_machine(state, machine, kernel):
     llc_size = [len(llc) for llc in llcs]
     state["llc_first"][:] = np.cumsum([0, *llc_size[:-1]])
     state["llc_nr"][:] = llc_size
+    state["llc_nr_online"][:] = llc_size
     state["llc_nr_idle"][:] = llc_size
     ordered = [c for llc in llcs for c in sorted(llc)]
     state["map_llc_cpu"][:] = ordered

@@ -304,9 +304,6 @@ class Workload:
             raise _check.wrong("events", "SetGroup", f"kernel {kernel.asked}: modelled for EEVDF alone (6.6 and later)")
         if self.core_scheduling and not kernel.core_scheduling:
             raise _check.wrong("cookie", "given", f"kernel {kernel.asked}: core scheduling needs 6.12 or later")
-        for event in self.events if self.core_scheduling else ():
-            if isinstance(event, SetCpuOnline | HoldCpu):
-                raise _check.wrong("events", type(event).__name__, "not modelled together with cookies")
         for task in self.tasks:
             if task.slice_us is not None and not kernel.custom_slice:
                 rule = f"task {task.name}: kernel {kernel.asked} has no slices of a task's own (6.12 has)"

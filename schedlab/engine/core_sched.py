@@ -4,41 +4,16 @@ from __future__ import annotations
 
 from schedlab._jit import internal
 from schedlab.engine.cookie import prio_less, sched_core_find, task_vruntime_update
+from schedlab.engine.idle import NO_PICK, account_forceidle
 from schedlab.engine.newidle import balance_newidle
 from schedlab.engine.pick import pick_task_fair
 from schedlab.engine.resched import resched_curr
-
-#: `cpu_core_pick` without a pick that waits; the idle task is -1.
-NO_PICK = -2
 
 
 @internal
 def prev_is_idle(s, cpu):
     """Whether the idle task called __schedule (not a task that has just been moved off)."""
     return s.cpu_curr[cpu] < 0 and s.cpu_left[cpu] < 0
-
-
-@internal
-def account_forceidle(s, core):
-    """cf. __sched_core_account_forceidle(): charge the forced idle time to whoever runs on the core."""
-    if s.core_fi_started[core] == 0:
-        return
-    delta = s.sys_now[0] - s.core_fi_start[core]
-    if delta <= 0:
-        return
-    s.core_fi_start[core] = s.sys_now[0]
-    count = s.core_fi_count[core]
-    occupation = s.core_fi_occupation[core]
-    s.core_fi_integral[core] += delta * count
-    if occupation > 0 and (count > 1 or occupation > 1):
-        delta = delta * count // occupation
-    for k in range(s.core_first[core], s.core_first[core] + s.core_nr[core]):
-        cpu = s.map_core_cpu[k]
-        task = s.cpu_core_pick[cpu]
-        if task == NO_PICK:
-            task = s.cpu_curr[cpu]
-        if task >= 0:
-            s.task_forceidle_ns[task] += delta
 
 
 @internal
@@ -142,7 +117,10 @@ def _end_episode(s, core):
 
 @internal
 def pick_next_task_core(s, cpu):
-    """cf. pick_next_task() of core scheduling: -1 for idle."""
+    """cf. pick_next_task() of core scheduling: -1 for idle. A CPU that goes offline picks for itself alone."""
+    if s.cpu_active[cpu] == 0:
+        s.cpu_core_pick[cpu] = NO_PICK
+        return pick_task_fair(s, cpu)
     core = s.cpu_core[cpu]
     seq = s.core_pick_seq[core]
     if seq == s.core_task_seq[core] and seq != s.cpu_core_sched_seq[cpu] and s.cpu_core_pick[cpu] != NO_PICK:
@@ -178,3 +156,23 @@ def wants_core_balance(s, cpu):
     """cf. queue_core_balance(): a pick has left the CPU forced idle, beside a task with a cookie."""
     core = s.cpu_core[cpu]
     return s.core_fi_count[core] > 0 and s.core_cookie[core] != 0 and s.rq_h_nr[cpu] > 0
+
+
+@internal
+def sched_core_cpu_deactivate(s, cpu):
+    """cf. sched_core_cpu_deactivate() and take_cpu_down(), v6.18: a CPU has left its core, which keeps its state.
+
+    Every CPU switches to its stopper and back when one is taken down (stop_machine()): the siblings pick anew.
+    """
+    core = s.cpu_core[cpu]
+    s.cpu_core_pick[cpu] = NO_PICK
+    s.core_task_seq[core] += 1
+    used = False
+    for k in range(s.core_first[core], s.core_first[core] + s.core_nr[core]):
+        sibling = s.map_core_cpu[k]
+        if s.cpu_curr[sibling] >= 0 or s.rq_h_nr[sibling] > 0:
+            used = True
+            resched_curr(s, sibling)
+    if not used:
+        _end_episode(s, core)
+        s.core_cookie[core] = 0

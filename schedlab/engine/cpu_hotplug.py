@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from schedlab._jit import internal
 from schedlab.engine.balance import first_active
+from schedlab.engine.core_sched import sched_core_cpu_deactivate
+from schedlab.engine.domains import build_cores, build_sched_domains
 from schedlab.engine.move import move_off
 from schedlab.engine.record import ONLINE, log_event
 from schedlab.engine.runtime import NO_QUOTA
@@ -99,6 +101,10 @@ def sched_cpu_deactivate(s, cpu, factor):
         q = g * s.sys_nr_cpus[0] + cpu
         while s.rq_limbo[q] >= 0:
             move_off(s, s.rq_limbo[q])
+    if s.sys_core_sched[0] != 0:
+        build_cores(s)
+        build_sched_domains(s)
+        sched_core_cpu_deactivate(s, cpu)
 
 
 @internal
@@ -107,5 +113,8 @@ def sched_cpu_activate(s, cpu, factor):
     log_event(s, ONLINE, cpu, 1, 0)
     update_sysctl(s, factor)
     s.cpu_active[cpu] = 1
+    if s.sys_core_sched[0] != 0:
+        build_cores(s)
+        build_sched_domains(s)
     rebuild_sched_domains(s, cpu)
     update_runtime_enabled(s, cpu)

@@ -6,6 +6,9 @@ from schedlab._jit import internal
 from schedlab.engine.pelt import update_pelt
 from schedlab.engine.record import FORCED_IDLE, log_event
 
+#: `cpu_core_pick` without a pick that waits; the idle task is -1.
+NO_PICK = -2
+
 
 @internal
 def idle_cpu(s, cpu):
@@ -52,6 +55,29 @@ def set_forced(s, cpu, forced):
     else:
         s.cpu_forced_ns[cpu] += s.sys_now[0] - s.cpu_forced_since[cpu]
     log_event(s, FORCED_IDLE, cpu, forced, cookie)
+
+
+@internal
+def account_forceidle(s, core):
+    """cf. __sched_core_account_forceidle(): charge the forced idle time to whoever runs on the core."""
+    if s.core_fi_started[core] == 0:
+        return
+    delta = s.sys_now[0] - s.core_fi_start[core]
+    if delta <= 0:
+        return
+    s.core_fi_start[core] = s.sys_now[0]
+    count = s.core_fi_count[core]
+    occupation = s.core_fi_occupation[core]
+    s.core_fi_integral[core] += delta * count
+    if occupation > 0 and (count > 1 or occupation > 1):
+        delta = delta * count // occupation
+    for k in range(s.core_first[core], s.core_first[core] + s.core_nr[core]):
+        cpu = s.map_core_cpu[k]
+        task = s.cpu_core_pick[cpu]
+        if task == NO_PICK:
+            task = s.cpu_curr[cpu]
+        if task >= 0:
+            s.task_forceidle_ns[task] += delta
 
 
 @internal

@@ -160,7 +160,7 @@ def update_idle_cpu_scan(s, util):
     if s.env_idle[0] == NEWLY_IDLE:
         return
     llc = s.cpu_llc[s.env_dst[0]]
-    nr = s.llc_nr[llc]
+    nr = s.llc_nr_online[llc]
     level = s.env_level[0]
     if s.dom_nr[level * s.sys_nr_cpus[0] + s.env_dst[0]] != nr:
         return

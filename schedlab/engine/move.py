@@ -7,6 +7,7 @@ from schedlab.engine.balance import allowed, mask_is_active, move_task, select_c
 from schedlab.engine.entity import DELAYED, SLEEP
 from schedlab.engine.events import set_timer
 from schedlab.engine.group import dequeue_task, enqueue_task
+from schedlab.engine.idle import account_forceidle
 from schedlab.engine.put_set import put_prev_task, set_next_task
 from schedlab.engine.resched import resched_curr
 from schedlab.engine.smt import account_mode, arm_step_end, set_running, sync_work
@@ -25,7 +26,12 @@ def move_running(s, cpu, task):
 
 @internal
 def move_running_to(s, cpu, task, dst):
-    """Put a running task and move it to another CPU."""
+    """Put a running task and move it to another CPU.
+
+    Under core scheduling the stopper's pick charges forced idle time first, while the task still runs.
+    """
+    if s.sys_core_sched[0] != 0:
+        account_forceidle(s, s.cpu_core[cpu])
     account_mode(s, cpu)
     put_prev_task(s, task)
     s.cpu_curr[cpu] = -1

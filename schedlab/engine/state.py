@@ -63,7 +63,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "first", "nr", "running", "not_idle", "busy_ns", "since", "task_seq", "pick_seq", "cookie", "fi_count",
         "fi_seq", "fi_occupation", "fi_start", "fi_started", "fi_integral",
     ),
-    "llc": ("first", "nr", "nr_idle", "nr_overloaded", "idle_scan", "idle_cores"),
+    "llc": ("first", "nr", "nr_online", "nr_idle", "nr_overloaded", "idle_scan", "idle_cores"),
     "map": ("core_cpu", "llc_cpu"),                   # CPUs ordered by core, and by LLC then number
     "pos": ("in_llc", "in_core"),                     # a CPU's index in map_llc_cpu, and in map_core_cpu
     "rate": ("ppm",),                                 # [cpu * stride + running - 1]

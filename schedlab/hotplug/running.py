@@ -14,7 +14,9 @@ from .predict import hotplug
 CALLS_A_CPU = 2
 
 
-def as_events(machine, kernel, operations, *, groups=1, executor: int = 0, costs=None, locality=None) -> tuple:
+def as_events(
+    machine, kernel, operations, *, groups=1, executor: int = 0, costs=None, locality=None, core_scheduling=False
+) -> tuple:
     """Return what hotplug operations do to a running system, as events of a Workload.
 
     Each rq_attach_root() call of a rebuild runs with interrupts off on the CPU that executes the operation and holds
@@ -35,6 +37,9 @@ def as_events(machine, kernel, operations, *, groups=1, executor: int = 0, costs
         CPU on which the operations are executed.
     costs, locality
         As in `hotplug`.
+    core_scheduling : bool
+        Whether the workload has cookies: the lock of a run queue is then that of its core (cf.
+        raw_spin_rq_lock_nested(), v6.18, core.c), so that the siblings are held too.
 
     Returns
     -------
@@ -58,25 +63,31 @@ def as_events(machine, kernel, operations, *, groups=1, executor: int = 0, costs
         if done.irq_off_ns is None:
             raise _check.wrong("machine", machine.name, "has no cost table: give costs=")
         state = done.state
-        events += _holds(at_ns, done, executor)
+        online = np.flatnonzero(state.online).tolist()
+        sharing = machine.cores if core_scheduling else ()
+        events += _holds(at_ns, done, executor, online, sharing)
         if isinstance(operation, Offline | Online):
             explicit_ns = round(done.irq_off_ns["sched_set_rq"])
             if explicit_ns:
-                events.append(HoldCpu(at_ns, operation.cpu, explicit_ns))
+                events += [HoldCpu(at_ns, cpu, explicit_ns) for cpu in _locked(operation.cpu, online, sharing)]
             events.append(SetCpuOnline(at_ns, operation.cpu, isinstance(operation, Online)))
     return tuple(events)
 
 
-def _holds(at_ns, done, executor):
-    """The calls one after the other: the executing CPU and the one whose run queue is locked."""
+def _locked(cpu, online, sharing):
+    """CPUs that the lock of a run queue keeps out: its own, and the siblings that are online where they share it."""
+    siblings = next((core for core in sharing if cpu in core), ())
+    return (cpu, *(c for c in siblings if c != cpu and c in online))
+
+
+def _holds(at_ns, done, executor, online, sharing):
+    """The calls one after the other: the executing CPU and those that the lock of a run queue keeps out."""
     call_ns = round(done.irq_off_ns["rq_attach_root"])
     if call_ns == 0:
         return
-    online = np.flatnonzero(done.state.online).tolist()
     calls = done.counts["rq_attach_root"]
     for k in range(calls):
         target = online[k // CALLS_A_CPU % len(online)]
         begin = at_ns + k * call_ns
         yield HoldCpu(begin, executor, call_ns)
-        if target != executor:
-            yield HoldCpu(begin, target, call_ns)
+        yield from (HoldCpu(begin, cpu, call_ns) for cpu in _locked(target, online, sharing) if cpu != executor)

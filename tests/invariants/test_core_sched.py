@@ -2,95 +2,28 @@
 
 import numpy as np
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from random_scenarios import FOREVER, MS, Scenario
+from random_cores import (
+    NO_PICK,
+    check_accounting,
+    check_lists,
+    check_siblings,
+    cores,
+    may_run,
+    plain,
+    queued,
+    scenarios,
+)
 
-import schedlab as sl
+from schedlab.engine.record import KINDS
 from schedlab.simulate import Simulation
-
-RELEASES = ("6.12", "6.18", "6.19", "7.2")
-PUSHES = ("push-recheck", "push-skip-core-pick", "push-skip-delayed", "push-by-quality")
-BALANCES = ("lb-force-idle-source", "lb-force-idle-destination", "lb-keep-cookies-together", "wake-cookie-check")
-NO_PICK = -2
-
-
-@st.composite
-def kernels(draw, patches=None):
-    kernel = sl.Kernel.version(draw(st.sampled_from(RELEASES)), hz=draw(st.sampled_from((250, 1000))))
-    kernel = kernel.with_(balance=draw(st.sampled_from(("simple", "kernel"))), skew_tick=draw(st.booleans()))
-    if patches is None:
-        patches = ["core-tree-sorted"] if draw(st.booleans()) else []
-        if draw(st.booleans()):
-            patches += ["force-idle-push", *(p for p in PUSHES if draw(st.integers(0, 3)) == 0)]
-        if kernel.balance == "kernel":
-            patches += [p for p in BALANCES if draw(st.integers(0, 3)) == 0]
-    return kernel.with_patch(*patches)
-
-
-naps = st.one_of(st.integers(50_000, 9 * MS), st.sampled_from((MS, 4 * MS)))
-
-
-@st.composite
-def tasks(draw, nr_cpus, paths=("/",)):
-    made = []
-    for k in range(draw(st.integers(3, 14))):
-        program = FOREVER
-        if draw(st.integers(0, 2)):
-            program = sl.repeat(None, sl.run(draw(naps)), sl.sleep(draw(naps)))
-        cpus = tuple(draw(st.sets(st.integers(0, nr_cpus - 1), min_size=1))) if draw(st.integers(0, 2)) == 0 else None
-        extra = {"nice": draw(st.sampled_from((0, 0, 5, -5))), "start_ns": draw(st.sampled_from((0, 0, MS, 5_432_101)))}
-        cookie = draw(st.sampled_from((0, 1, 1, 2, 2, 3)))
-        made.append(sl.Task(f"t{k}", program, draw(st.sampled_from(paths)), cookie=cookie, cpus=cpus, **extra))
-    return made
-
-
-@st.composite
-def scenarios(draw, patches=None):
-    """Four or eight CPUs, two or four threads a core; three cookies and none, affinities, sleeps, groups."""
-    smt = draw(st.sampled_from((2, 2, 2, 4)))
-    nr_cpus = draw(st.sampled_from((4, 8)))
-    machine = sl.Machine.uniform(
-        nr_cpus,
-        smt,
-        numbering=draw(st.sampled_from(("adjacent", "split"))),
-        nr_llcs=draw(st.sampled_from((1, nr_cpus // 4))),
-    )
-    groups = draw(st.sampled_from(((), ("/a", "/a/b"))))
-    quota_us = draw(st.sampled_from((None, None, 15_000)))
-    made = [sl.Group(path, quota_us=quota_us if path == "/a" else None, period_us=20_000) for path in groups]
-    work = draw(tasks(nr_cpus, ("/", *groups)))
-    events = [sl.SetCookie(draw(st.integers(0, 50 * MS)), work[0].name, draw(st.integers(1, 3)))]
-    return Scenario(machine, draw(kernels(patches)), sl.Workload(made, work, events), draw(st.integers(0, 9)), 40 * MS)
-
-
-def cores(probe):
-    return [np.array(core) for core in probe.sim.machine.cores]
-
-
-def queued(state, cpu):
-    """Tasks of the list of cookies of a CPU, in order."""
-    found, task = [], int(state["cpu_core_head"][cpu])
-    while task >= 0:
-        found.append(task)
-        task = int(state["task_core_next"][task])
-    return found
 
 
 @settings(max_examples=40)
 @given(scenarios())
-def test_g1_g2_g5__siblings(scenario):
+def test_g1_g2_g5_g6__siblings(scenario):
     """Siblings run tasks of the core's cookie alone; none idles that has a task of it, unless the cookie is 0."""
     for probe in scenario.walk():
-        state, cookie = probe.state, probe.state["task_cookie"]
-        for k, core in enumerate(cores(probe)):
-            running = [int(probe.curr[c]) for c in core if probe.curr[c] >= 0]
-            assert {int(cookie[t]) for t in running} <= {int(state["core_cookie"][k])}
-            if state["core_cookie"][k] == 0:
-                continue
-            for c in core[probe.curr[core] < 0]:
-                for t in queued(state, c):
-                    throttled = state["rq_throttle_count"][state["task_group"][t] * probe.nr_cpus + c]
-                    assert cookie[t] != state["core_cookie"][k] or throttled
+        check_siblings(probe)
 
 
 @settings(max_examples=40)
@@ -108,17 +41,10 @@ def test_g4__count_of_forced_idle(scenario):
 
 @settings(max_examples=40)
 @given(scenarios())
-def test_g8__tree_of_cookies(scenario):
-    """In the list of cookies of its CPU is who is queued, has a cookie and is not delayed; by cookie."""
+def test_g8__lists_of_tasks(scenario):
+    """A task is in one place: running, queued on one CPU, or blocked; and in the list of cookies where it belongs."""
     for probe in scenario.walk():
-        state, n = probe.state, probe.nr_tasks
-        on_rq = (state["se_on_rq"][:n] != 0) | (state["task_throttled"][:n] != 0)
-        want = on_rq & (state["task_cookie"][:n] != 0) & (state["se_delayed"][:n] == 0)
-        found = {t: c for c in range(probe.nr_cpus) for t in queued(state, c)}
-        assert {t: int(state["task_cpu"][t]) for t in np.flatnonzero(want)} == found
-        for c in range(probe.nr_cpus):
-            assert (np.diff(state["task_cookie"][queued(state, c)]) >= 0).all()
-        assert (state["task_core_listed"][:n] == want).all()
+        check_lists(probe)
 
 
 @settings(max_examples=40)
@@ -127,48 +53,65 @@ def test_g7__accounting(scenario):
     """What tasks are charged is the integral of the count, within the rounding; a CPU is busy, forced idle or idle."""
     sim = Simulation(scenario.machine, scenario.kernel, scenario.workload, seed=scenario.seed)
     sim.advance(scenario.until_ns)
-    charged, integral = sim.state["task_forceidle_ns"].sum(), sim.state["core_fi_integral"].sum()
-    flushes = sim.state["cpu_nr_core_picks"].sum() + 60 * len(sim.state["cpu_curr"])
-    assert integral - 3 * flushes <= charged <= integral
-    if scenario.machine.threads_per_core == 2:
-        assert charged == integral
-    run = sim.result()
-    busy = sim.state["cpu_busy_ns"] + np.where(sim.state["cpu_curr"] >= 0, sim.now - sim.state["cpu_busy_since"], 0)
-    assert (busy + run.core_table["forced_idle_ns"] <= sim.now).all()
+    check_accounting(sim)
 
 
-def may_run(probe, task, cpu):
-    cpus = probe.sim.workload.tasks[task].cpus
-    return cpus is None or cpu in cpus
+class Replay:
+    """Who runs and who is forced idle, from the log."""
+
+    def __init__(self, probe):
+        self.running = [-1] * probe.nr_cpus
+        self.forced: dict[int, int] = {}
+        self.kinds = dict(enumerate(KINDS))
+
+    def note(self, record):
+        kind, cpu = self.kinds[int(record["kind"])], int(record["cpu"])
+        if kind == "switch":
+            self.running[cpu] = int(record["b"])
+        elif kind == "forced_idle":
+            self.forced.pop(cpu, None)
+            if record["a"]:
+                self.forced[cpu] = int(record["b"])
+        return kind
 
 
-@settings(max_examples=40)
+@settings(max_examples=60)
 @given(scenarios())
 def test_g10_g11__steals_and_pushes(scenario):
-    """A steal fits the core, a push goes to a CPU of another core that was idle; affinity holds; one a callback."""
-    core_of, steal, push = scenario.machine.core_of, 18, 19
-    before = None
-    for probe in scenario.walk(log=("steal", "push")):
+    """A steal fits the core that was forced idle, a push leaves such a CPU for an idle one of another core.
+
+    Neither moves a running task; affinity holds; one a callback.
+    """
+    core_of = scenario.machine.core_of
+    for probe in scenario.walk(log=("steal", "push", "switch", "forced_idle")):
+        if probe.now == 0 and not hasattr(probe, "replay"):
+            probe.replay = Replay(probe)
+        replay = probe.replay
         for record in probe.drain():
+            kind = replay.note(record)
+            if kind not in ("steal", "push"):
+                continue
             task, dst, src = int(record["a"]), int(record["cpu"]), int(record["b"])
             assert may_run(probe, task, dst) and dst != src
-            assert record["kind"] in (steal, push)
-            if record["kind"] == steal:
-                assert probe.state["task_cookie"][task] != 0
+            assert replay.running[dst] < 0 and task not in replay.running
+            if kind == "steal":
+                assert dst in replay.forced and probe.state["task_cookie"][task] != 0
             else:
                 assert core_of[dst] != core_of[src]
+                assert src in replay.forced and replay.running[src] < 0 and dst not in replay.forced
         moved = probe.state["cpu_nr_steals"] + probe.state["cpu_nr_pushes"]
         assert (moved <= probe.state["cpu_nr_core_balances"]).all()
         if "force-idle-push" not in scenario.kernel.patches:
             assert (probe.state["cpu_nr_pushes"] == 0).all()
-        before = moved
-    assert before is not None
 
 
 @settings(max_examples=40)
 @given(scenarios(patches=["force-idle-push"]))
-def test_g12__push_makes_progress(scenario):
-    """After a callback in vain no idle core is left that a task of the forced-idle CPU may use."""
+def test_g12_g13__push_makes_progress(scenario):
+    """After a callback in vain no idle core is left that a task of the forced-idle CPU may use.
+
+    (G13 with push: what is left over is left for as long as one callback.)
+    """
     last = None
     for probe in scenario.walk():
         state = probe.state
@@ -186,6 +129,33 @@ def test_g12__push_makes_progress(scenario):
 
 @settings(max_examples=40)
 @given(scenarios())
+def test_g9__sequence_numbers(scenario):
+    """Numbers of a core's changes grow, with each of its picks and with each task that comes or goes.
+
+    A pick waits only for a CPU that is to reschedule, or is void.
+    """
+    last = None
+    for probe in scenario.walk():
+        state, n = probe.state, probe.nr_tasks
+        core_of = state["cpu_core"]
+        seq = state["core_task_seq"].copy()
+        where = np.where(
+            (state["se_on_rq"][:n] != 0) & (state["se_delayed"][:n] == 0), core_of[state["task_cpu"][:n]], -1
+        )
+        picks = np.bincount(core_of, weights=state["cpu_nr_core_picks"], minlength=len(seq))
+        waiting = state["cpu_core_pick"] != NO_PICK
+        void = state["core_task_seq"][core_of] != state["core_pick_seq"][core_of]
+        assert (~waiting | void | (state["cpu_need_resched"] != 0)).all()
+        if last is not None:
+            assert (seq - last[0] >= picks - last[1]).all()
+            for t in np.flatnonzero((where != last[2]) & (state["task_throttled"][:n] == 0) & last[3]):
+                for k in {int(where[t]), int(last[2][t])} - {-1}:
+                    assert seq[k] > last[0][k]
+        last = seq, picks, where, state["task_throttled"][:n] == 0
+
+
+@settings(max_examples=40)
+@given(scenarios())
 def test_g19__snapshot_stays_in_an_episode(scenario):
     """During one episode of force idle a queue's reference of virtual time does not change."""
     last = None
@@ -198,17 +168,6 @@ def test_g19__snapshot_stays_in_an_episode(scenario):
             same = (last[0] == now[0]) & last[1] & now[1]
             assert (last[2][same] == now[2][same]).all()
         last = now
-
-
-@st.composite
-def plain(draw, cookie, pinned=False):
-    """Scenarios whose tasks all have one cookie, without groups; each may be pinned to a CPU."""
-    drawn = draw(tasks(8))
-    cpus = {t.name: (k % 8,) if pinned else t.cpus for k, t in enumerate(drawn)}
-    made = [sl.Task(t.name, t.program, cpus=cpus[t.name], start_ns=t.start_ns, cookie=cookie) for t in drawn]
-    return Scenario(
-        sl.Machine.uniform(8, 2), draw(kernels()), sl.Workload(tasks=made), draw(st.integers(0, 9)), 40 * MS
-    )
 
 
 @settings(max_examples=30)
