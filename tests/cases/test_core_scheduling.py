@@ -195,9 +195,6 @@ def test_refused__in_one_line():
         sl.Task("k", sl.run("1s"), cookie=1, kernel_thread=True)
     with pytest.raises(ValueError, match="use balance="):
         sl.Kernel.version("6.18").with_patch("wake-cookie-check")
-    with pytest.raises(ValueError, match="not modelled together with cookies"):
-        off = sl.SetCpuOnline("1ms", 1, online=False)
-        sl.simulate(CORE, sl.Kernel.version("6.18"), sl.Workload(tasks=[hog("A", 1, 0)], events=[off]), "1s")
 
 
 def test_cookie__of_the_nearest_group():
