@@ -91,6 +91,37 @@ def test_f5__always_sorted_is_not_less_even():
     assert skew[1] <= skew[0] + 0.1
 
 
+@pytest.mark.parametrize("release", ["6.12", "6.18", "6.19", "7.2"])
+@pytest.mark.parametrize("cpus", [(0, 1, 1), (0, None, None), (None, None, None)])
+def test_f6__a_cookie_within_a_group_does_not_starve(release, cpus):
+    """T1 in the root beside a group of T2 (both without a cookie) and T3 (with one), on one core.
+
+    CFS starved T3 (2021). Not so since: ties go to the calling CPU, and a lone task gives way after half a slice.
+    """
+    tasks = [hog("T1", 0, cpus[0]), hog("T2", 0, cpus[1], group="/g2"), hog("T3", 1, cpus[2], group="/g2")]
+    for hz in (250, 1000):
+        percent, _, _ = shares(tasks, sl.Kernel.version(release, hz=hz), groups=[sl.Group("/g2")])
+        assert 30 < percent[2] < 51
+        assert percent[1] > 33
+
+
+@pytest.mark.parametrize("snapshot", ["min", "zero"])
+def test_starvation__under_the_least_vruntime(snapshot):
+    """A, B (c1) | C, D (c2), D begins 5.4 ms late: with v6.18's reference C and D all but never run again.
+
+    D is placed at the average of B and C, so above the least vruntime of its queue, which is C's; its first request is
+    short, so that it stays its queue's pick. Against its own queue's least vruntime it is behind A, which is at 0 as
+    the only task of its queue: A is the core's pick at each pick, and B, of A's cookie, runs beside it. Against the
+    average (6.19; 6.12.117, 6.18.15) D is not behind, and all get their share.
+    """
+    tasks = [hog("A", 1, 1), hog("B", 1, 0), hog("C", 2, 0), hog("D", 2, 0, start_ns=5_432_101)]
+    percent, _, run = shares(tasks, sl.Kernel.version("6.18", hz=1000, forceidle_snapshot=snapshot))
+    if snapshot == "min":
+        assert percent[:2] == pytest.approx([100, 100], abs=0.5) and percent[2] < 0.1 and percent[3] == 0
+    else:
+        assert percent.min() > 20
+
+
 def test_f7_f8__legacy_starves():
     """Without the snapshot, and without the tick's check, the same task wins for ever; with both, 50/50."""
     pair = [hog("A", 1, 0), hog("B", 2, 1)]
@@ -177,6 +208,38 @@ def test_steal__takes_a_waiting_task_of_the_cookie():
     events = [sl.SetAffinity("50ms", "C", (1, 2))]
     _, _, run = shares(tasks, sl.Kernel.version("6.19"), "1s", sl.Machine.uniform(4, 2), events=events)
     assert run.core_table["nr_steals"][1] >= 1
+
+
+def test_steal__leaves_a_pair_alone():
+    """The same, but C has run beside D on a busy core last: 2 busy siblings there, 1 where CPU 1 is forced idle."""
+    tasks = [hog("A", 1, 0), hog("X", 2, 1), hog("B", 1, 2), hog("C", 1, 2), hog("D", 1, 3)]
+    events = [sl.SetAffinity("50ms", "C", (1, 2))]
+    _, _, run = shares(tasks, sl.Kernel.version("6.19"), "1s", sl.Machine.uniform(4, 2), events=events)
+    assert run.core_table["nr_core_balances"][1] > 10
+    assert run.core_table["nr_steals"].sum() == 0
+
+
+@pytest.mark.parametrize(
+    "cookie, beside, patches, cpu",
+    [
+        (9, 2, (), 3),  # beside its own cookie
+        (8, 2, (), 4),  # CPU 3 is beside another cookie
+        (9, 4, (), 2),  # the first by number, of an idle core
+        (9, 4, ("push-by-quality",), 5),  # rather beside its own cookie
+    ],
+)
+def test_push__who_waited_longest_goes_to_the_first_idle_cpu_that_fits(cookie, beside, patches, cpu):
+    """X (c9), Y and Z take turns of 3 ms with A on a core; they may leave it from 100 ms on. F runs on CPU `beside`.
+
+    A 90-93, X 93-96, Y 96-99, Z 99-102: at 102 ms it is A's turn, and CPU 1 is forced idle.
+    """
+    names = {"X": 9, "Y": 3, "Z": 4}
+    tasks = [hog("A", 1, 0), hog("F", cookie, beside), *(hog(name, own, 1) for name, own in names.items())]
+    events = [sl.SetAffinity("100ms", name, tuple(range(1, 8))) for name in names]
+    kernel = sl.Kernel.version("6.19", hz=1000).with_patch("force-idle-push", *patches)
+    run = sl.simulate(sl.Machine.uniform(8, 2), kernel, sl.Workload((), tasks, events), "110ms", log=("push",))
+    first = run.log[0]
+    assert (int(first["time"]), run.workload.tasks[first["a"]].name, int(first["cpu"])) == (102 * MS, "X", cpu)
 
 
 def test_snapshot_and_newidle__by_release():
