@@ -123,6 +123,8 @@ def reweight_entity(s, q, e, weight):
         s.se_weight[e] = weight
         if not running:
             tree_enqueue(s, q, e)
+    if s.sys_fi_min[0] != 0 and s.se_on_rq[e] != 0:
+        update_min_fi(s, q)
 
 
 @internal
