@@ -7,6 +7,7 @@ from strategies import MS, Scenario, groups, kernels, limits, new_kernels, talks
 
 from schedlab import steps
 from schedlab.events import SetAffinity, SetCookie, SetCpuMax, SetGroup
+from schedlab.kernel import Costs
 from schedlab.machine import Machine
 from schedlab.workload import Task, Workload
 
@@ -46,6 +47,8 @@ def core_kernels(draw, releases):
     if draw(st.booleans()):
         wanted |= {"force-idle-push", *(name for name in PUSH_PATCHES if draw(st.integers(0, 2)) == 0)}
     kernel = kernel.with_patch(*sorted(wanted))
+    if draw(st.integers(0, 3)) == 0:
+        kernel = kernel.with_(costs=Costs(ipi_ns=draw(st.sampled_from((2_000, 150_000, 1_200_000)))))
     if draw(st.integers(0, 3)) == 0:
         kernel = kernel.with_(forceidle_snapshot=draw(st.sampled_from(("min", "zero"))))
     return kernel.with_(core_newidle=draw(st.booleans())) if draw(st.integers(0, 4)) == 0 else kernel
@@ -115,5 +118,3 @@ def core_scenarios(draw, releases=CORE_RELEASES):
     channels, talkers = draw(talks(paths)) if draw(st.integers(0, 5)) == 0 else ((), ())
     workload = Workload(drawn_groups, (*drawn, *talkers), events, channels=channels)
     return Scenario(machine, kernel, workload, draw(st.sampled_from((40, 80, 150))) * MS, draw(st.integers(0, 3)))
-
-
