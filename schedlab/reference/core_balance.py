@@ -24,10 +24,10 @@ def balance(m, cpu: CpuRecord):
 
 
 def domains(m, cpu: CpuRecord) -> list[list[CpuRecord]]:
-    """Return for each level of domains, narrowest first, the other CPUs of this one's span, from its number on."""
+    """Return for each level of domains, narrowest first, the other CPUs online of its span, from this one's on."""
     spans = [next(span for span in level.spans if cpu.number in span) for level in levels_of(m.machine)]
     order = placement.cyclic(m, cpu.number)
-    return [[m.cpus[c] for c in order if c in span and c != cpu.number] for span in spans]
+    return [[m.cpus[c] for c in order if c in span and c != cpu.number and m.cpus[c].active] for span in spans]
 
 
 def is_idle(cpu: CpuRecord) -> bool:

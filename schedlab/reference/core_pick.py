@@ -27,8 +27,13 @@ def is_idle_task(cpu: CpuRecord) -> bool:
 
 
 def pick_next_task(m, cpu: CpuRecord) -> TaskRecord | None:
-    """Carry out a sibling's pick that still holds, or pick anew; cf. pick_next_task() with CONFIG_SCHED_CORE."""
+    """Carry out a sibling's pick that still holds, or pick anew; cf. pick_next_task() with CONFIG_SCHED_CORE.
+
+    A CPU that has left its core picks for itself.
+    """
     mine, core = cpu.sibling, cpu.sibling.core
+    if not cpu.active:
+        return schedule.pick_next_task(m, cpu)
     still_holds = core.pick_seq == core.task_seq and mine.sched_seq != core.pick_seq
     if still_holds and mine.pick_waits:
         mine.counts["nr_fast_picks"] += 1

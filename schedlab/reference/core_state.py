@@ -8,7 +8,7 @@ from .state import CpuRecord, TaskRecord
 
 @dataclass(eq=False)
 class CoreRecord:
-    """A core (cf. the core_* fields of the leader's struct rq). `cpus` are its siblings, lowest first.
+    """A core (cf. the core_* fields of the leader's struct rq). `cpus` are its siblings online, lowest first.
 
     `fi_start` is the time up to which forced idle time is charged, None when there is none to charge.
     """

@@ -34,8 +34,6 @@ class Model:
             raise NotImplementedError("the reference has no late period timers")
         if kernel.balance != "simple":
             raise NotImplementedError(f"the reference has no balance={kernel.balance!r}")
-        if workload.core_scheduling and any(isinstance(e, HoldCpu | SetCpuOnline) for e in workload.events):
-            raise NotImplementedError("the reference has no HoldCpu or SetCpuOnline together with cookies")
         self.machine, self.kernel, self.workload = machine, kernel, workload
         self.core_scheduling = workload.core_scheduling
         self.per_task = kernel.has("per-task-throttle")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from strategies import MS, Scenario, groups, kernels, limits, new_kernels, talks, tasks, without_lone_signals
 
 from schedlab import steps
-from schedlab.events import SetAffinity, SetCookie, SetCpuMax, SetGroup
+from schedlab.events import HoldCpu, SetAffinity, SetCookie, SetCpuMax, SetCpuOnline, SetGroup
 from schedlab.kernel import Costs
 from schedlab.machine import Machine
 from schedlab.workload import Task, Workload
@@ -72,17 +72,26 @@ def plain_tasks(draw, index, nr_cpus, paths):
 
 @st.composite
 def core_happenings(draw, drawn_groups, drawn_tasks, nr_cpus):
-    """Up to four events: cookies, affinities, moves between groups, writes of cpu.max."""
-    events = []
+    """Up to four events: cookies, affinities, moves between groups, writes of cpu.max, CPUs held or gone or back."""
+    events, online = [], set(range(nr_cpus))
+    kinds = ["cookie", "cookie", "affinity", "hold", "cpu", *(("group", "write") if drawn_groups else ())]
     for k, ms in enumerate(draw(st.lists(st.integers(0, 60), max_size=4).map(sorted))):
         at_ns = ms * MS + draw(st.sampled_from((0, k + 1)))
-        kind = draw(st.sampled_from(("cookie", "cookie", "affinity", *(("group", "write") if drawn_groups else ()))))
+        kind = draw(st.sampled_from(kinds))
         task = draw(st.sampled_from(drawn_tasks))
         if kind == "cookie":
             events.append(SetCookie(at_ns, task.name, 0 if task.kernel_thread else draw(st.sampled_from(COOKIES))))
         elif kind == "affinity":
             cpus = draw(st.sets(st.integers(0, nr_cpus - 1), min_size=1).map(sorted))
             events.append(SetAffinity(at_ns, task.name, tuple(cpus)))
+        elif kind == "hold":
+            length = draw(st.sampled_from((188_000, 2 * MS, 6 * MS)))
+            events.append(HoldCpu(at_ns, draw(st.integers(0, nr_cpus - 1)), length))
+        elif kind == "cpu":
+            cpu = draw(st.integers(0, nr_cpus - 1))
+            if online != {cpu}:
+                events.append(SetCpuOnline(at_ns, cpu, cpu not in online))
+                online ^= {cpu}
         elif kind == "group":
             events.append(SetGroup(at_ns, task.name, draw(st.sampled_from(("/", *(g.path for g in drawn_groups))))))
         else:

@@ -41,9 +41,9 @@ def same_log(kernel, tasks, groups=(), duration_ns=60 * MS, machine=CORE, events
 def test_same_log__half_slice_at_an_hrtick(release):
     """Two tasks of a group in the kernel, opposite a sibling: the group is alone on its level, its slice is over.
 
-    By hand: two CPUs double the slice of 0.7 ms; b, the last to start, runs to the tick at 4 ms. To 6.19 task_tick_fair()
-    goes on to task_tick_core() at an hrtick, whose request does not wait as the lazy one of 6.18's slice does. The
-    request of 7.2's hrtick is not lazy, and comes at the deadline: half a slice for a task's first request.
+    By hand: two CPUs double the slice of 0.7 ms; b, the last to start, runs to the tick at 4 ms. To 6.19
+    task_tick_fair() goes on to task_tick_core() at an hrtick, whose request does not wait as the lazy one of 6.18's
+    slice does. 7.2's request is not lazy, and comes at the deadline: half a slice for a task's first request.
     """
     kernel = sl.Kernel.version(release, hz=250, hrtick=True)
     pair = [sl.Task(f"a{k}", sl.kernel("50ms"), "/a", cookie=1, cpus=0) for k in range(2)]
