@@ -24,6 +24,7 @@ from schedlab.engine.runtime import account_cfs_rq_runtime, return_cfs_rq_runtim
 
 #: Flags of enqueue and dequeue, with the kernel's meanings.
 SLEEP, SPECIAL, DELAYED, WAKEUP, MIGRATED, INITIAL, DEQUEUE_THROTTLE = 1, 2, 4, 8, 16, 32, 64
+SAVE = 128  # it is back at once: core scheduling alone looks at it
 MIN_SHARES = 2
 
 

@@ -21,7 +21,7 @@ def enqueue(m, task: TaskRecord):
 
 
 def dequeue(m, task: TaskRecord, save: bool = False):
-    """The task is about to leave its queue, or with `save` only the list for a moment; cf. sched_core_dequeue().
+    """The task is about to leave its queue and the list, with `save` for a moment; cf. sched_core_dequeue().
 
     A CPU that is idle by force and loses its last task is asked to reschedule.
     """

@@ -45,10 +45,10 @@ def wake_delayed(m, task: TaskRecord):
         cookies.enqueue(m, task)
 
 
-def dequeue_task(m, task: TaskRecord, flags: Flag):
-    """Take a task off its queue; cf. dequeue_task(), core.c."""
+def dequeue_task(m, task: TaskRecord, flags: Flag, save: bool = False):
+    """Take a task off its queue, to be put back at once with `save`; cf. dequeue_task(), core.c."""
     if m.core_scheduling:
-        cookies.dequeue(m, task)
+        cookies.dequeue(m, task, save)
     dequeue_fair(m, task, flags)
 
 
