@@ -6,7 +6,7 @@ from schedlab._jit import internal
 from schedlab.engine.cfs61 import clear_buddies, set_skip_buddy
 from schedlab.engine.core_sched import pick_next_task_core, prev_is_idle, wants_core_balance
 from schedlab.engine.eevdf import yield_eevdf
-from schedlab.engine.entity import SLEEP, SPECIAL, update_curr
+from schedlab.engine.entity import SLEEP, SPECIAL, update_curr, update_min_fi
 from schedlab.engine.events import set_timer
 from schedlab.engine.force_idle import sched_core_balance
 from schedlab.engine.group import dequeue_task, list_move_head
@@ -161,5 +161,7 @@ def yield_task(s, cpu, task):
     update_curr(s, q)
     if s.sys_eevdf[0] != 0:
         yield_eevdf(s, q, task)
+        if s.sys_fi_min[0] != 0:
+            update_min_fi(s, q)
     else:
         set_skip_buddy(s, task)

@@ -24,6 +24,7 @@ from schedlab.engine.runtime import account_cfs_rq_runtime, return_cfs_rq_runtim
 
 #: Flags of enqueue and dequeue, with the kernel's meanings.
 SLEEP, SPECIAL, DELAYED, WAKEUP, MIGRATED, INITIAL, DEQUEUE_THROTTLE = 1, 2, 4, 8, 16, 32, 64
+SAVE = 128  # it is back at once: core scheduling alone looks at it
 MIN_SHARES = 2
 
 
@@ -123,6 +124,8 @@ def reweight_entity(s, q, e, weight):
         s.se_weight[e] = weight
         if not running:
             tree_enqueue(s, q, e)
+    if s.sys_fi_min[0] != 0 and s.se_on_rq[e] != 0:
+        update_min_fi(s, q)
 
 
 @internal

@@ -11,6 +11,7 @@ from schedlab.engine.entity import (
     DEQUEUE_THROTTLE,
     INITIAL,
     MIGRATED,
+    SAVE,
     SLEEP,
     SPECIAL,
     WAKEUP,
@@ -300,8 +301,8 @@ def record_throttle_clock(s, q):
 def dequeue_task(s, task, flags):
     """cf. dequeue_task(), core.c; False when the task stayed queued (delayed)."""
     if s.sys_core_sched[0] != 0:
-        sched_core_dequeue(s, task, False)
-    return dequeue_task_fair(s, task, flags)
+        sched_core_dequeue(s, task, flags & SAVE != 0)
+    return dequeue_task_fair(s, task, flags & ~SAVE)
 
 
 @internal

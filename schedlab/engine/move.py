@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schedlab._jit import internal
 from schedlab.engine.balance import allowed, mask_is_active, move_task, select_cpu_fork
-from schedlab.engine.entity import DELAYED, SLEEP
+from schedlab.engine.entity import DELAYED, SAVE, SLEEP
 from schedlab.engine.events import set_timer
 from schedlab.engine.group import dequeue_task, enqueue_task
 from schedlab.engine.idle import account_forceidle
@@ -98,7 +98,7 @@ def sched_move_task(s, task, g):
         sync_work(s, cpu)
         account_mode(s, cpu)
     if queued:
-        dequeue_task(s, task, 0)
+        dequeue_task(s, task, SAVE)
     if running:
         put_prev_task(s, task)
     leave_usage(s, task, s.task_group[task])

@@ -63,7 +63,8 @@ def take_lazy_resched(s, cpu):
 
 @internal
 def resched_interrupt(s, cpu):
-    """The interrupt of `resched_curr` arrives."""
+    """The interrupt of `resched_curr` arrives; on its exit a lazy request counts, also where it came for nothing."""
+    s.sys_this_cpu[0] = cpu
     if s.cpu_need_resched[cpu] == 1:
         s.cpu_need_resched[cpu] = 2
         set_need_resched(s, cpu)

@@ -45,7 +45,7 @@ def task_tick(s, cpu, queued):
         elif s.sys_eevdf[0] == 0 and s.rq_nr[q] > 1 and not is_armed(s, s.sys_src_hrtick[0] + cpu):
             check_preempt_tick(s, q, e)
         e = parent_entity(s, e)
-    if s.sys_core_sched[0] != 0 and not queued:
+    if s.sys_core_sched[0] != 0 and (not queued or s.sys_lag_rules_7_2[0] == 0):  # 7.2's hrtick returns before it
         task_tick_core(s, cpu)
 
 

@@ -111,14 +111,19 @@ def check_enqueue_throttle(m, q: CfsRq):
 
 
 def return_runtime(m, q: CfsRq):
-    """Give what exceeds 1 ms back to the pool when the queue has become empty; cf. return_cfs_rq_runtime()."""
+    """Give what exceeds 1 ms back to the pool when the queue has become empty; cf. return_cfs_rq_runtime().
+
+    With expire-local-slices what is left of an earlier period is lost.
+    """
     if not q.runtime_enabled or q.nr_queued:
         return
     slack = q.runtime_remaining - MIN_CFS_RQ_RUNTIME
     if slack <= 0:
         return
     b = q.group.bandwidth
-    if b.quota is not None:
+    if m.kernel.has("expire-local-slices") and q.runtime_epoch != b.epoch:
+        b.dropped += slack
+    elif b.quota is not None:
         b.runtime += slack
         if b.runtime > m.bandwidth_slice and b.throttled_list:
             start_slack_timer(m, q.group)

@@ -1,9 +1,10 @@
 """EEVDF of 6.6 to 7.2 at one level of the hierarchy: charging, the queue, the pick and ticks."""
 
-from . import bandwidth, hierarchy, throttle
+from . import bandwidth, force_idle, hierarchy, throttle
 from .arithmetic import calc_delta_fair, insert_by
 from .placing import place, requeue_delayed, reweight
 from .preempt import check_preempt
+from .priority import move_least
 from .protection import is_protected, protect
 from .resched import resched_curr, resched_curr_lazy
 from .state import CfsRq, Entity, Flag, TaskRecord, path_up
@@ -35,6 +36,7 @@ def update_curr(m, q: CfsRq):
     curr.sum_exec += delta
     curr.vruntime += calc_delta_fair(delta, curr)
     expired = update_deadline(m, q, curr)
+    move_least(m, q)
     bandwidth.account(m, q, delta)
     if q.nr_queued == 1:
         return
@@ -95,6 +97,7 @@ def dequeue_entity(m, q: CfsRq, se: Entity, flags: Flag) -> bool:
     hierarchy.entity_dequeued(m, q, se)
     bandwidth.return_runtime(m, q)
     hierarchy.update_cfs_group(m, se)
+    move_least(m, q)
     if Flag.DELAYED in flags:
         # it had to burn lag, not to gain any
         se.sched_delayed = False
@@ -134,6 +137,7 @@ def pick_entity(m, q: CfsRq, protected: bool = True) -> Entity | None:
         se = q.next
     if se.sched_delayed:
         hierarchy.dequeue_entities(m, se, Flag.SLEEP | Flag.DELAYED)
+        force_idle.queue_shrank(m, m.cpus[q.cpu])
         return None
     return se
 
@@ -193,6 +197,7 @@ def yield_task(m, task: TaskRecord):
     elif is_eligible(q, se):
         se.vruntime = se.deadline
         se.deadline += calc_delta_fair(se.slice, se)
+        move_least(m, q)
 
 
 def start_task(m, task: TaskRecord) -> Flag:

@@ -1,10 +1,17 @@
 """The walks over a task's ancestors: enqueue, dequeue, the weight and the slice of group entities."""
 
-from . import limbo
+from . import cookies, force_idle, limbo
 from .state import MIN_SHARES, CfsRq, Entity, Flag, TaskRecord, path_up
 
 
 def enqueue_task(m, task: TaskRecord, flags: Flag):
+    """Queue a task; cf. enqueue_task(), core.c."""
+    enqueue_fair(m, task, flags)
+    if m.core_scheduling:
+        cookies.enqueue(m, task)
+
+
+def enqueue_fair(m, task: TaskRecord, flags: Flag):
     """Queue a task, and those of its ancestors that were not queued; cf. enqueue_task_fair().
 
     Where whole queues are throttled the walk ends at one: what is above does not see the task. A task in limbo may stay
@@ -34,13 +41,23 @@ def enqueue_path(m, path: list[Entity], flags: Flag):
 def wake_delayed(m, task: TaskRecord):
     """A task wakes that is still queued: it need not be enqueued; cf. enqueue_task_fair() with ENQUEUE_DELAYED."""
     m.policy.requeue_delayed(m, task.entity)
+    if m.core_scheduling:
+        cookies.enqueue(m, task)
 
 
-def dequeue_task(m, task: TaskRecord, flags: Flag):
+def dequeue_task(m, task: TaskRecord, flags: Flag, save: bool = False):
+    """Take a task off its queue, to be put back at once with `save`; cf. dequeue_task(), core.c."""
+    if m.core_scheduling:
+        cookies.dequeue(m, task, save)
+    dequeue_fair(m, task, flags)
+
+
+def dequeue_fair(m, task: TaskRecord, flags: Flag):
     """Take a task off its queue (or leave it there delayed), or out of limbo; cf. dequeue_task_fair()."""
     if task.throttled:
         task.entity.cfs_rq.limbo.remove(task)
     elif dequeue_entities(m, task.entity, flags):
+        force_idle.queue_shrank(m, m.cpus[task.cpu])
         m.queue_changed(task.cpu, is_enqueue=False)
 
 

@@ -1,6 +1,7 @@
 """CPUs that go offline and come back."""
 
-from . import bandwidth, placement, throttle
+from . import bandwidth, force_idle, placement, throttle
+from .resched import resched_curr
 from .state import CpuRecord
 
 
@@ -24,6 +25,29 @@ def set_online(m, cpu: CpuRecord, online: bool):
     else:
         move_timers(m, cpu)
         move_tasks(m, cpu)
+    if m.core_scheduling:
+        change_core(m, cpu)
+
+
+def change_core(m, cpu: CpuRecord):
+    """The CPU comes back to its core, or leaves it; cf. sched_core_cpu_starting(), sched_core_cpu_deactivate().
+
+    Who comes takes the core's state as it is. When one leaves, its siblings pick anew, as every CPU runs its stopper
+    then; a core that is not in use forgets its cookie.
+    """
+    core = cpu.sibling.core
+    if cpu.active:
+        core.cpus = sorted([*core.cpus, cpu], key=lambda sibling: sibling.number)
+        return
+    core.cpus.remove(cpu)
+    cpu.sibling.pick_waits = False
+    core.task_seq += 1
+    in_use = [other for other in core.cpus if other.curr is not None or other.root.h_nr_queued]
+    for other in in_use:
+        resched_curr(m, other.number)
+    if not in_use:
+        force_idle.end_episode(m, core)
+        core.cookie = 0
 
 
 def unthrottle_offline(m, cpu: CpuRecord):

@@ -41,7 +41,7 @@ def run_work(m, task: TaskRecord) -> bool:
     if not q.throttle_count:
         return False
     m.cpus[task.cpu].nr_works += 1
-    hierarchy.dequeue_task(m, task, Flag.SLEEP | Flag.THROTTLE)
+    hierarchy.dequeue_fair(m, task, Flag.SLEEP | Flag.THROTTLE)
     q.limbo.insert(0, task)
     task.throttled = True
     m.log("limbo", task.cpu, task.index, q.group.index)
@@ -82,7 +82,7 @@ def release(m, q: CfsRq):
 def enqueue_released(m, task: TaskRecord):
     """The task is runnable again."""
     task.throttled = False
-    hierarchy.enqueue_task(m, task, Flag.WAKEUP)
+    hierarchy.enqueue_fair(m, task, Flag.WAKEUP)
 
 
 def record_clocks(m, q: CfsRq):

@@ -1,10 +1,11 @@
 """The whole model: its state from the three nouns, and the loop over events."""
 
-from ..events import HoldCpu, SetAffinity, SetCpuMax, SetCpuOnline, SetGroup
+from ..events import HoldCpu, SetAffinity, SetCookie, SetCpuMax, SetCpuOnline, SetGroup
 from ..phases import group_phases
 from ..units import NS_PER_US, us
-from . import bandwidth, eevdf, fair61, hotplug, hrtick, moves, placement, program, schedule, speed, throttle
+from . import bandwidth, cookies, eevdf, fair61, hotplug, hrtick, moves, placement, program, schedule, speed, throttle
 from .channel import ChannelRecord
+from .core_state import make_cores
 from .events import EventQueue, Source
 from .resched import leave_interrupt
 from .rng import RUN_LIKE, SLEEP_LIKE, Stream
@@ -31,7 +32,10 @@ class Model:
         workload.check_machine(machine)
         if kernel.timer_late_probability:
             raise NotImplementedError("the reference has no late period timers")
+        if kernel.balance != "simple":
+            raise NotImplementedError(f"the reference has no balance={kernel.balance!r}")
         self.machine, self.kernel, self.workload = machine, kernel, workload
+        self.core_scheduling = workload.core_scheduling
         self.per_task = kernel.has("per-task-throttle")
         self.throttles_at_account = kernel.has("throttle-at-account")
         self.log_all = log_all
@@ -49,6 +53,8 @@ class Model:
         self.set_tunables(machine.nr_cpus)
         self.groups = self._make_groups()
         self.cpus = [CpuRecord(c, self.groups[0].cfs_rqs[c]) for c in range(machine.nr_cpus)]
+        if self.core_scheduling:
+            make_cores(machine, self.cpus)
         self.tasks = [self._make_task(index, spec, seed) for index, spec in enumerate(workload.tasks)]
         self._set_limits(group_phases(kernel, workload, seed))
         for index, event in enumerate(workload.events):
@@ -95,6 +101,7 @@ class Model:
         streams = tuple(Stream(seed, index, purpose) for purpose in (RUN_LIKE, SLEEP_LIKE))
         task = TaskRecord(index, spec, group, entity, allowed, streams, program.new_frames(spec.program))
         entity.task = task
+        task.cookie = self.workload.cookie_of(spec)
         entity.cfs_rq = group.cfs_rqs[0]
         self.queue.set(Source.TASK, index, spec.start_ns)
         return task
@@ -196,7 +203,7 @@ class Model:
         else:
             placement.end_sleep(self, task)
 
-    def scenario_event(self, event: SetCpuMax | SetAffinity | SetGroup | SetCpuOnline | HoldCpu):
+    def scenario_event(self, event: SetCpuMax | SetAffinity | SetGroup | SetCookie | SetCpuOnline | HoldCpu):
         """Something is done to the workload, by somebody on CPU 0."""
         self.this_cpu = 0
         if isinstance(event, SetCpuMax):
@@ -205,12 +212,14 @@ class Model:
             placement.set_allowed(self, self.task_of(event), event.cpus)
         elif isinstance(event, SetGroup):
             moves.move_to_group(self, self.task_of(event), self.group_of(event))
+        elif isinstance(event, SetCookie):
+            cookies.set_cookie(self, self.task_of(event), event.cookie)
         elif isinstance(event, HoldCpu):
             self.hold_interrupts_off(self.cpus[event.cpu], event.duration_ns)
         else:
             hotplug.set_online(self, self.cpus[event.cpu], event.online)
 
-    def task_of(self, event: SetAffinity | SetGroup) -> TaskRecord:
+    def task_of(self, event: SetAffinity | SetGroup | SetCookie) -> TaskRecord:
         """Return the task that an event names."""
         return next(task for task in self.tasks if task.spec.name == event.task)
 

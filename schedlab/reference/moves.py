@@ -18,7 +18,7 @@ def move_to_group(m, task: TaskRecord, group: GroupRecord):
     is_queued = task.entity.on_rq or task.throttled
     speed.settle(m, cpu)
     if is_queued:
-        hierarchy.dequeue_task(m, task, Flag.NONE)
+        hierarchy.dequeue_task(m, task, Flag.NONE, save=True)
     if runs:
         schedule.put_prev_all(m, task)
     task.group = group

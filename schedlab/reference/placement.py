@@ -1,6 +1,6 @@
 """Which CPU a task goes to: at a fork, at a wake-up, when a CPU has nothing to do, and when its affinity changes."""
 
-from . import hierarchy, hrtick, schedule, speed
+from . import force_idle, hierarchy, hrtick, schedule, speed
 from .resched import resched_curr
 from .state import CpuRecord, Flag, TaskRecord, TaskState
 
@@ -52,7 +52,7 @@ def select_wake(m, task: TaskRecord) -> int:
     """The previous CPU if idle, an idle core, an idle CPU of the same LLC, the previous CPU, or as at a fork."""
     prev = task.cpu
     llc_of = m.machine.llc_of
-    allowed = allowed_cpus(m, task)
+    allowed = [c for c in task.allowed if m.cpus[c].active]
     if prev in allowed and is_idle(m.cpus[prev]):
         return prev
     near = [c for c in cyclic(m, prev) if c in allowed and llc_of[c] == llc_of[prev] and is_idle(m.cpus[c])]
@@ -174,12 +174,16 @@ def leave(m, task: TaskRecord):
         hierarchy.dequeue_task(m, task, Flag.SLEEP | Flag.DELAYED)
         return
     source = m.cpus[task.cpu]
+    target = select_fork(m, task)
     if source.curr is task:
+        if m.core_scheduling:
+            # the stopper's pick does, while the task is still there
+            force_idle.charge(m, source.sibling.core)
         schedule.put_prev_all(m, task)
         speed.set_running(m, source, None)
         hrtick.leave_cpu(m, source)
         source.left = task
         resched_curr(m, source.number)
-    move_queued(m, task, select_fork(m, task))
+    move_queued(m, task, target)
     task.waits_since = m.now
     schedule.after_enqueue(m, task)

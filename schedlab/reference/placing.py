@@ -1,6 +1,7 @@
 """Where an EEVDF entity is placed: when it comes to the queue, wakes while delayed, or changes its weight."""
 
 from .arithmetic import calc_delta_fair, div_trunc, insert_by
+from .priority import move_least
 from .protection import is_protected
 from .state import CfsRq, Entity, Flag
 from .virtual_time import avg_vruntime, entity_lag, store_lag
@@ -68,12 +69,14 @@ def reweight(m, q: CfsRq, se: Entity, weight: int):
         if se.rel_deadline:
             se.deadline = div_trunc(se.deadline * se.weight, weight)
         se.weight = weight
-    elif m.kernel.lag_rules_7_2:
+        return
+    if m.kernel.lag_rules_7_2:
         reweight_around_v(m, q, se, weight)
     elif m.kernel.vprot:
         reweight_by_placing(m, q, se, weight)
     else:
         reweight_6_12(m, q, se, weight)
+    move_least(m, q)
 
 
 def reweight_6_12(m, q: CfsRq, se: Entity, weight: int):

@@ -60,11 +60,11 @@ def draw(task: TaskRecord, duration, purpose: int) -> int:
 
 
 def end_step(m, cpu):
-    """The running task's step has ended, or in the middle of user work it is to be throttled."""
+    """The running task's step has ended, or in the midst of user work it is to be throttled."""
     m.this_cpu = cpu.number
     task = cpu.curr
     speed.settle(m, cpu)
-    if task.throttle_work and task.in_user_step:
+    if task.throttle_work and task.in_user_step and speed.has_work(m, task):
         limbo.returns_to_user(m, cpu)
         # whatever came of it: the step goes on when the task does
         speed.arm_step(m, cpu)

@@ -1,8 +1,19 @@
 """What a run of the reference leaves."""
 
 from ..units import NS_PER_US
+from .force_idle import open_charge, payers
 
 SIDES = ("writer", "reader")
+CORE_COUNTS = (
+    "nr_forced_idle",
+    "nr_core_picks",
+    "nr_fast_picks",
+    "nr_core_balances",
+    "nr_steals",
+    "nr_pushes",
+    "nr_scanned",
+    "nr_locked",
+)
 
 
 class ReferenceRun:
@@ -77,6 +88,24 @@ class ReferenceRun:
             {"nr_schedules": cpu.nr_schedules, "nr_works": cpu.nr_works, "nr_warnings": cpu.nr_warnings}
             for cpu in self.model.cpus
         ]
+
+    def forced_idle(self) -> list[dict]:
+        """Return by CPU what core scheduling did there, as `Run.forced_idle`; nothing without core scheduling."""
+        rows = []
+        for sibling in (cpu.sibling for cpu in self.model.cpus if cpu.sibling):
+            is_open = sibling.forced_since is not None
+            ns = sibling.forced_ns + (self.model.now - sibling.forced_since if is_open else 0)
+            rows.append({"forced_idle_ns": ns} | {name: sibling.counts[name] for name in CORE_COUNTS})
+        return rows
+
+    def cookies(self) -> list[dict]:
+        """Return by task its cookie and how long siblings idled on its account, as `Run.cookies`."""
+        charges = {task: task.forceidle_ns for task in self.model.tasks}
+        cores = {cpu.sibling.core: None for cpu in self.model.cpus if cpu.sibling}
+        for core in cores:
+            for task in payers(core):
+                charges[task] += open_charge(self.model, core)
+        return [{"cookie": task.cookie, "forceidle_ns": ns} for task, ns in charges.items()]
 
     def balance(self, path: str) -> int:
         """Return what the conservation law G1 leaves unexplained for a group, in ns: 0 when every ns is accounted for.

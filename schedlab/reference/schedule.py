@@ -1,6 +1,6 @@
 """__schedule: pick the next task, put the previous one, and ticks."""
 
-from . import bandwidth, hrtick, limbo, placement, program, speed
+from . import bandwidth, core_balance, core_pick, force_idle, hrtick, limbo, placement, program, speed
 from .events import Source
 from .resched import clear_requests, resched_curr
 from .state import CpuRecord, TaskRecord, TaskState, path_up
@@ -14,15 +14,17 @@ def schedule(m, cpu: CpuRecord):
     m.log_detail("schedule", cpu.number, number_of(prev), 0)
     hrtick.begin_schedule(m, cpu)
     cpu.prev_put = cpu.lazy = False
-    following = pick_next_task(m, cpu)
-    while following is None and placement.pull(m, cpu):
-        following = pick_next_task(m, cpu)
+    following, balances = core_pick.pick(m, cpu) if m.core_scheduling else (pick_alone(m, cpu), False)
     change_entities(m, cpu, prev, following)
     # a request made during the pick is answered by it
     clear_requests(cpu)
     switches = prev is not following or cpu.left is not None
     switch(m, cpu, prev, following)
+    if m.core_scheduling:
+        force_idle.end_schedule(m, cpu)
     hrtick.end_schedule(m, cpu, switches)
+    if balances:
+        core_balance.balance(m, cpu)
     if following is None:
         return
     if following.fetch and m.now >= cpu.held_until:
@@ -32,6 +34,14 @@ def schedule(m, cpu: CpuRecord):
 
 
 # ---- pick ------------------------------------------------------------------------------------------------------------
+
+
+def pick_alone(m, cpu: CpuRecord) -> TaskRecord | None:
+    """Pick for this CPU, and pull a task when there is none."""
+    following = pick_next_task(m, cpu)
+    while following is None and placement.pull(m, cpu):
+        following = pick_next_task(m, cpu)
+    return following
 
 
 def pick_next_task(m, cpu: CpuRecord) -> TaskRecord | None:
@@ -91,6 +101,8 @@ def change_entities(m, cpu: CpuRecord, prev: TaskRecord | None, following: TaskR
             put_prev_up_to(m, prev, following)
         if following is not None:
             set_next_all(m, following)
+    elif m.core_scheduling:
+        change_all(m, prev, following)
     elif prev is None:
         if following is not None:
             set_next_from_idle(m, following)
@@ -98,6 +110,14 @@ def change_entities(m, cpu: CpuRecord, prev: TaskRecord | None, following: TaskR
         put_prev_all(m, prev)
     else:
         change_differing(m, prev.entity, following.entity)
+
+
+def change_all(m, prev: TaskRecord | None, following: TaskRecord | None):
+    """Put and set on all levels, as after a core-wide pick; cf. put_prev_set_next_task(), v6.12 and v6.18."""
+    if prev is not None:
+        put_prev_all(m, prev)
+    if following is not None:
+        set_next_from_idle(m, following)
 
 
 def set_next_from_idle(m, following: TaskRecord):
@@ -207,6 +227,8 @@ def tick(m, cpu: CpuRecord):
         cpu.lazy = False
         resched_curr(m, cpu.number)
     tick_entities(m, cpu, from_hrtick=False)
+    if m.core_scheduling:
+        force_idle.tick(m, cpu)
 
 
 def run_hrtick(m, cpu: CpuRecord):
@@ -216,7 +238,10 @@ def run_hrtick(m, cpu: CpuRecord):
 
 
 def tick_entities(m, cpu: CpuRecord, from_hrtick: bool):
-    """Tick every level, leaf first."""
-    if cpu.curr is not None:
-        for se in path_up(cpu.curr.entity):
-            m.policy.entity_tick(m, se.cfs_rq, se, from_hrtick)
+    """Tick every level, leaf first; cf. task_tick_fair(), of which 7.2's hrtick leaves out the rest."""
+    if cpu.curr is None:
+        return
+    for se in path_up(cpu.curr.entity):
+        m.policy.entity_tick(m, se.cfs_rq, se, from_hrtick)
+    if m.core_scheduling and not (from_hrtick and m.kernel.lag_rules_7_2):
+        force_idle.tick_task(m, cpu)

@@ -43,6 +43,11 @@ def arm_step(m, cpu: CpuRecord):
         m.queue.set(Source.STEP, cpu.number, m.now + held - (-task.work // cpu.speed_ppm))
 
 
+def has_work(m, task: TaskRecord) -> bool:
+    """Whether there is something left to do of the running task's step."""
+    return task.spin_until > m.now if task.spin_until is not None else task.work > 0
+
+
 def hold(m, cpu: CpuRecord, cost: int):
     """The kernel's own work holds the CPU for `cost` ns more: the work of whoever runs waits."""
     if cost:

@@ -81,7 +81,8 @@ class CfsRq:
     """The run queue of one group on one CPU (cf. struct cfs_rq).
 
     `tree` holds the queued entities but for `curr`, in the order of the policy's key; equal keys stay in the order of
-    insertion. `limbo` holds the tasks that per-task throttling took off the queue, the latest first.
+    insertion. `limbo` holds the tasks that per-task throttling took off the queue, the latest first. `least_vruntime`,
+    `fi_vruntime` and `fi_seq` are core scheduling's (priority.py).
     """
 
     group: "GroupRecord"
@@ -93,6 +94,9 @@ class CfsRq:
     last: Entity | None = None
     skip: Entity | None = None
     min_vruntime: int = 0
+    least_vruntime: int = 0
+    fi_vruntime: int = 0
+    fi_seq: int = 0
     runtime_enabled: bool = False
     runtime_remaining: int = 0
     runtime_epoch: int = 0
@@ -191,7 +195,8 @@ class CpuRecord:
     at the return to user space; `active` is False while it is offline. `tasks` is the list that balancing scans, `left`
     a task that was moved away while it ran, `prev_put` whether the pick has put the previous task already, `settled_at`
     the time up to which the running task's work is counted, and `held_until` the time up to which the kernel's own work
-    holds the CPU, `off_until` the time up to which its interrupts are off. The last three fields count.
+    holds the CPU, `off_until` the time up to which its interrupts are off. `sibling` is a SiblingRecord, with core
+    scheduling alone. The last three fields count.
     """
 
     number: int
@@ -209,6 +214,7 @@ class CpuRecord:
     held_until: int = 0
     off_until: int = 0
     prev_put: bool = False
+    sibling: object = None
     nr_schedules: int = 0
     nr_works: int = 0
     nr_warnings: int = 0
@@ -220,7 +226,7 @@ class TaskRecord:
 
     `work` is what is left of the present step in units of 1e-6 ns at speed 1; `fetch` says that the next step is to be
     fetched once it runs. `throttle_work` says that it is to be throttled at its return to user space, `throttled` that
-    it is in limbo.
+    it is in limbo. `core_occupation` is how many CPUs of its core were given something to run when it last was.
     """
 
     index: int
@@ -236,6 +242,9 @@ class TaskRecord:
     in_kernel: bool = False
     throttle_work: bool = False
     throttled: bool = False
+    cookie: int = 0
+    core_occupation: int = 0
+    forceidle_ns: int = 0
     work: int = 0
     spin_until: int | None = None
     batch: int = 0

@@ -47,6 +47,14 @@ def differences(machine, kernel, workload, duration_ns, seed=0) -> str:
             for name, value in channel.items()
             if row[name] != value
         ]
+    if workload.core_scheduling:
+        for what in ("forced_idle", "cookies"):
+            for k, (row, plainly) in enumerate(zip(getattr(run, what)().to_dict("records"), getattr(plain, what)())):
+                lines += [
+                    f"{what} {k} {name}: engine {row[name]}, reference {value}"
+                    for name, value in plainly.items()
+                    if row[name] != value
+                ]
     return "\n".join(lines)
 
 
