@@ -194,38 +194,75 @@ def windows(run, hwlat: Hwlat | None = None):
         task; start_ns; max_ns and sum_ns, the longest gap above the threshold and all of them together (a gap that
         ends after the width counts whole); count.
     """
+    return windows_and_gaps(run, hwlat)[0]
+
+
+def windows_and_gaps(run, hwlat: Hwlat | None = None):
+    """Return the windows of the tracer, and each gap in them.
+
+    Parameters
+    ----------
+    run, hwlat
+        As for `windows`.
+
+    Returns
+    -------
+    windows : pandas.DataFrame
+        See `windows`.
+    gaps : pandas.DataFrame
+        window (row of `windows`), gap_ns, record (position in ``run.log`` of the switch away from the task).
+    """
     import pandas as pd
 
     tracer = hwlat or Hwlat()
     for kind in ("switch", "block"):
         run._need_log("windows", kind)
-    rows = []
-    for number, task in enumerate(run.workload.tasks):
-        if task.label.endswith(f"-{HWLAT}"):
-            rows += [(task.name, *row) for row in _windows_of(run, number, tracer)]
-    return pd.DataFrame(rows, columns=["task", "start_ns", "max_ns", "sum_ns", "count"])
-
-
-def _windows_of(run, number, tracer):
-    """A window begins where the task is switched in after it blocked, and ends where it blocks the next time."""
     log = run.log
-    switch, block = run.kinds.index("switch"), run.kinds.index("block")
-    switches = log["kind"] == switch
-    # one that keeps running through a switch record of its own does not occur
-    ins, outs = log["time"][switches & (log["b"] == number)], log["time"][switches & (log["a"] == number)]
-    blocks = log["time"][(log["kind"] == block) & (log["a"] == number)]
-    begin = 0
-    for end in blocks:
-        mine = ins[(ins >= begin) & (ins <= end)]
-        if len(mine) and end - mine[0] >= tracer.width_ns:
-            left = outs[(outs > mine[0]) & (outs < end)]
-            gaps = mine[1 : 1 + len(left)] - left[: len(mine) - 1]
-            gaps = gaps[gaps > tracer.threshold_ns]
-            yield int(mine[0]), int(gaps.max(initial=0)), int(gaps.sum()), len(gaps)
-        begin = end
+    switches = np.flatnonzero(log["kind"] == run.kinds.index("switch"))
+    blocks = log[log["kind"] == run.kinds.index("block")]
+    rows, parts = [], []
+    for number, task in enumerate(run.workload.tasks):
+        if not task.label.endswith(f"-{HWLAT}"):
+            continue
+        spans = _spans_of(log[switches], number)
+        for start, lengths, away in _windows_of(*spans, blocks["time"][blocks["a"] == number], tracer):
+            parts.append((np.full(len(lengths), len(rows)), lengths, switches[away]))
+            rows.append((task.name, int(start), int(lengths.max(initial=0)), int(lengths.sum()), len(lengths)))
+    table = pd.DataFrame(rows, columns=["task", "start_ns", "max_ns", "sum_ns", "count"])
+    columns = [np.concatenate([part[k] for part in parts] or [np.zeros(0, int)]) for k in range(3)]
+    return table, pd.DataFrame(dict(zip(("window", "gap_ns", "record"), columns)))
 
 
-def noise(run, hwlat: Hwlat | None = None) -> dict[str, float]:
+def _spans_of(switches, number):
+    """When a task ran: starts, ends, and the switches away from it. By CPU: a move in mid-run has no order in time."""
+    mine = np.flatnonzero((switches["a"] == number) | (switches["b"] == number))
+    mine = mine[np.argsort(switches["cpu"][mine], kind="stable")]
+    ended = (switches["b"][mine[:-1]] == number) & (switches["cpu"][mine[1:]] == switches["cpu"][mine[:-1]])
+    into, away = mine[:-1][ended], mine[1:][ended]
+    starts, ends = switches["time"][into], switches["time"][away]
+    order = np.lexsort((ends, starts))
+    return starts[order], ends[order], away[order]
+
+
+def _windows_of(starts, ends, away, blocks, tracer):
+    """A window begins where the task is switched in after it blocked, and ends where it blocks the next time.
+
+    A task that is switched in after its width has passed blocks in the same instant: that belongs to the window before.
+    One that is switched in and out in one instant has not looked at the clock.
+    """
+    begin = -1
+    for stop in blocks:
+        first, last = np.searchsorted(starts, (begin, stop), side="right")
+        begin = stop
+        if first == last or stop - starts[first] < tracer.width_ns:
+            continue
+        ran = first + np.flatnonzero(ends[first:last] > starts[first:last])
+        lengths = np.append(starts[ran[1:]], stop)[: len(ran)] - ends[ran]
+        long = lengths > tracer.threshold_ns
+        yield starts[first], lengths[long], away[ran[long]]
+
+
+def noise(run, hwlat: Hwlat | None = None, table=None) -> dict[str, float]:
     """Return how noisy a host is for the guests that measure, in percent of the time sampled.
 
     Breaches are scaled by window / width, as the tracer looks at a part of the time only.
@@ -235,6 +272,8 @@ def noise(run, hwlat: Hwlat | None = None) -> dict[str, float]:
     run : Run
     hwlat : Hwlat, optional
         As for `windows`.
+    table : pandas.DataFrame, optional
+        From `windows`, where it is there already.
 
     Returns
     -------
@@ -244,7 +283,7 @@ def noise(run, hwlat: Hwlat | None = None) -> dict[str, float]:
         windows: their number.
     """
     tracer = hwlat or Hwlat()
-    table = windows(run, tracer)
+    table = windows(run, tracer) if table is None else table
     threads = sum(task.label.endswith(f"-{HWLAT}") for task in run.workload.tasks)
     threads = max(1, threads if tracer.mode == "per-cpu" else threads and len({t.split("-")[0] for t in table["task"]}))
     scale = 100 * tracer.window_ns / tracer.width_ns / (run.duration_ns * threads)
@@ -264,4 +303,4 @@ def stress_throughput(run) -> float:
     return float(run.task_table["exec_ns"][np.array(mine)].sum() / run.duration_ns)
 
 
-__all__ = ["Hwlat", "hypervisor", "noise", "stress_throughput", "windows"]
+__all__ = ["Hwlat", "hypervisor", "noise", "stress_throughput", "windows", "windows_and_gaps"]
