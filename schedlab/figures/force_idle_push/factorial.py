@@ -44,10 +44,10 @@ def plot_effects(effects: pd.DataFrame):
     fig.legend(handles=handles, loc="outside lower center", ncols=3)
     by = effects.set_index(["measure", "effect"])
     pair = by.loc[("n_max", "push x LB-c")]
-    says = "cannot be told from independence" if not pair["clear"] else f"makes the other x{pair['factor']:.2f}"
+    says = f"x{pair['factor']:.2f}" + ("" if pair["clear"] else " (not shown)")
     headline(
         fig,
-        f"Push x{by.loc[('n_max', 'push'), 'factor']:.2f} and LB-c x{by.loc[('n_max', 'LB-c'), 'factor']:.2f} on "
-        f"N_max; either {says}",
+        f"On N_max: push x{by.loc[('n_max', 'push'), 'factor']:.2f}, LB-c x{by.loc[('n_max', 'LB-c'), 'factor']:.2f}, "
+        f"and each makes the other {says}",
     )
     return fig

@@ -41,7 +41,8 @@ def plot_schedules(schedules: pd.DataFrame, release_ms: float):
                 axis.plot(row.start_ms, row.cpu - 0.5, "v", color=COLOURS["vermilion"], markersize=7, clip_on=False)
                 axis.annotate(
                     f"{row.what} {row.task}", (row.start_ms, row.cpu - 0.5), xytext=(7, 0), fontsize=8.5,
-                    textcoords="offset points", color=COLOURS["vermilion"], va="center",
+                    textcoords="offset points", color=COLOURS["vermilion"], va="center", zorder=5,
+                    bbox=dict(boxstyle="square,pad=0.1", facecolor="white", edgecolor="none"),
                 )  # fmt: skip
         axis.axvline(release_ms, color=COLOURS["ink"], linestyle=(0, (4, 2)), linewidth=1)
         axis.axhline(1.5, color=COLOURS["quiet"], linewidth=0.7)

@@ -32,10 +32,7 @@ def plot_smt_off(table: pd.DataFrame):
             axes[0, column].plot(here["load"], here["of_smt_off"], **style)
             axes[1, column].plot(here["load"], here["response_of_smt_off"], **style)
         axes[0, column].set_title(name)
-        axes[1, column].set(xlabel="load (demand over what the cores do without SMT)", yscale="log")
-        ticks = (0.7, 1, 1.5, 2, 3)
-        axes[1, column].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-        axes[1, column].minorticks_off()
+        axes[1, column].set(xlabel="load (demand over what the cores do without SMT)")
     axes[0, 0].set_ylabel("throughput over SMT off")
     axes[1, 0].set_ylabel("mean response time over SMT off")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
@@ -43,7 +40,8 @@ def plot_smt_off(table: pd.DataFrame):
     pairs, singles = (full[name, "core scheduling + push"] for name in guests[:2])
     headline(
         fig,
-        f"At full load core scheduling does {pairs:.2f} of SMT off where guests fill cores, {singles:.2f} where they "
-        "cannot; at low load SMT off answers sooner",
+        f"At full load core scheduling does {pairs:.2f} times as much as SMT off where guests fill cores, "
+        f"{singles:.2f} "
+        "where not",
     )
     return fig

@@ -13,7 +13,8 @@ PUBLISHED = {
     "baseline": 1.20, "push": 0.66, "lb_a": 0.63, "lb_b": 0.63, "lb_c": 0.63, "push+lb_a": 0.45, "push+lb_b": 0.45,
     "push+lb_c": 0.45,
 }  # fmt: skip
-#: Bursts of the VMM threads, us, over which the baseline's noise is shown.
+#: Bursts of the VMM threads, us, over which the baseline's noise is shown, and runs of each at most.
+BURST_RUNS = 10
 BURSTS_US, QUICK_BURSTS_US = (100, 200, 250, 300, 350, 400), (100, 200, 400)
 
 
@@ -32,10 +33,10 @@ def df_runs(scenario: Scenario, variants=tuple(VARIANTS), *, progress: bool = Tr
             seed=scenario.seed + k,
         )
         for variant in variants
-        for k in range(scenario.runs)
+        for k in range(scenario.runs_of(variant))
     ]  # fmt: skip
     table = pd.DataFrame(measure_all(cases, progress))
-    table.insert(0, "variant", [variant for variant in variants for _ in range(scenario.runs)])
+    table.insert(0, "variant", [variant for variant in variants for _ in range(scenario.runs_of(variant))])
     return table
 
 
@@ -110,7 +111,7 @@ def df_burst(scenario: Scenario, *, progress: bool = True) -> pd.DataFrame:
     """
     bursts = QUICK_BURSTS_US if scenario.quick else BURSTS_US
     cells = [(variant, burst) for variant in ("baseline", "push") for burst in bursts]
-    count = max(2, scenario.runs // 3)
+    count = max(2, min(scenario.runs, BURST_RUNS))
     cases = [
         dict(
             machine=scenario.machine, kernel=scenario.kernel_with(variant),

@@ -22,12 +22,14 @@ VARIANTS = {
     "push+lb_c": (PUSH, KEEP),
     "push by quality": (PUSH, "push-by-quality"),
 }
+#: Those that the comparison rests on; the others have at most so many runs.
+MAIN, OTHER_RUNS = ("baseline", "push", "lb_c", "push+lb_c"), 10
 #: In all variants: the author measured with this patch in the baseline too.
 BASE = ("wake-cookie-check",)
 #: The posted set-up, as far as it is told; for another one the posted numbers are context only.
 PUBLISHED = dict(machine="hypervisor-64cpu-smt2", release="6.18", vms=8, vcpus=8)
 #: Mean burst of a VMM thread, us: the one number that is fitted, to the baseline's noise (see `df_burst`).
-FITTED_BURST_US = 200
+FITTED_BURST_US = 250
 #: Fewer runs or seconds than these prove nothing either way.
 ENOUGH_RUNS, ENOUGH_SECONDS = 8, 30
 #: What a quick run makes of the runs and their length, s.
@@ -161,6 +163,10 @@ class Scenario:
             packed_on=(machine or self.machine) if packed else None,
         )
         return hypervisor(**here | options)
+
+    def runs_of(self, variant: str) -> int:
+        """Return how many runs a variant gets: all for `MAIN`, at most OTHER_RUNS for the rest."""
+        return self.runs if variant in MAIN else min(self.runs, OTHER_RUNS)
 
     @property
     def is_published(self) -> bool:

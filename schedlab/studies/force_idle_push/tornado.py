@@ -30,7 +30,7 @@ SETTINGS = (
 )
 VARIANTS = ("baseline", "push")
 #: Runs of each setting, at most.
-MOST_RUNS = 10
+MOST_RUNS = 8
 
 
 def df_tornado(scenario: Scenario, runs: pd.DataFrame, *, progress: bool = True) -> pd.DataFrame:
