@@ -1,6 +1,7 @@
 """The half factorial: main effects and interactions."""
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 
 from ..style import COLOURS, headline, styled
@@ -23,11 +24,12 @@ def plot_effects(effects: pd.DataFrame):
     place = {name: k + (0.6 if k >= mains else 0) for k, name in enumerate(names)}
     for axis, (measure, title) in zip(axes, TITLES.items()):
         part = effects[effects["measure"] == measure]
-        for row in part.itertuples():
-            colour = COLOURS["quiet"] if not row.clear else COLOURS["blue" if row.factor < 1 else "vermilion"]
+        mood = np.where(~part["clear"].astype(bool), "quiet", np.where(part["factor"] < 1, "blue", "vermilion"))
+        for colour in np.unique(mood):
+            rows = part[mood == colour]
             axis.errorbar(
-                row.factor, place[row.effect], xerr=[[row.factor - row.low], [row.high - row.factor]], fmt="o",
-                color=colour, capsize=2.5, markersize=5,
+                rows["factor"], rows["effect"].map(place), color=COLOURS[colour], fmt="o", capsize=2.5, markersize=5,
+                xerr=[rows["factor"] - rows["low"], rows["high"] - rows["factor"]],
             )  # fmt: skip
         axis.axvline(1, color=COLOURS["ink"], linewidth=0.9)
         axis.axhline(mains - 0.2, color=COLOURS["line"], linewidth=1)

@@ -13,7 +13,7 @@ VARIANTS = ("baseline", "push", "push+lb_c")
 #: A task that is pushed again within this time was pushed in vain, ms.
 AGAIN_MS = 100
 #: Runs, and length of one in s, of each size.
-RUNS, SECONDS, QUICK_RUNS, QUICK_SECONDS = 5, 20, 2, 4
+RUNS, SECONDS, QUICK_RUNS, QUICK_SECONDS = 3, 10, 2, 4
 #: CPUs of a last-level cache, and of a node, at most.
 LLC_CPUS, NODE_CPUS = 64, 256
 

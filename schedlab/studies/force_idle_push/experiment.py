@@ -14,8 +14,8 @@ PUBLISHED = {
     "push+lb_c": 0.45,
 }  # fmt: skip
 #: Bursts of the VMM threads, us, over which the baseline's noise is shown, and runs of each at most.
-BURST_RUNS = 10
-BURSTS_US, QUICK_BURSTS_US = (100, 200, 250, 300, 350, 400), (100, 200, 400)
+BURST_RUNS = 6
+BURSTS_US, QUICK_BURSTS_US = (100, 150, 200, 250, 300, 400), (100, 200, 400)
 
 
 def df_runs(scenario: Scenario, variants=tuple(VARIANTS), *, progress: bool = True) -> pd.DataFrame:

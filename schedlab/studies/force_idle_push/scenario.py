@@ -33,7 +33,7 @@ FITTED_BURST_US = 250
 #: Fewer runs or seconds than these prove nothing either way.
 ENOUGH_RUNS, ENOUGH_SECONDS = 8, 30
 #: What a quick run makes of the runs and their length, s.
-QUICK_RUNS, QUICK_SECONDS = 3, 10
+QUICK_RUNS, QUICK_SECONDS = 2, 8
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,9 @@ class Scenario:
         hz: int = 250,
         vmm_period_us: int = 10_000,
         vmm_burst_us: int = FITTED_BURST_US,
-        runs: int = 30,
+        runs: int = 20,
         seconds: int = 60,
-        factorial_runs: int = 10,
+        factorial_runs: int = 5,
         factorial_seconds: int = 60,
         sizes=(16, 32, 64, 128, 256, 512),
         seed: int = 0,

@@ -23,7 +23,7 @@ REQUEST_MS = 2.0
 #: Demand over what the cores can do without SMT; 2 is busy virtual CPUs on all threads.
 LOADS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 QUICK_LOADS = (0.25, 0.75, 1.25, 2.0)
-RUNS, SECONDS, QUICK_RUNS, QUICK_SECONDS = 5, 20, 1, 4
+RUNS, SECONDS, QUICK_RUNS, QUICK_SECONDS = 3, 10, 1, 4
 
 
 def workload(vcpus: int, load: float, cookies: bool) -> Workload:

@@ -28,13 +28,15 @@ SETTINGS = (
     ("steal on force idle", "off"),
     ("kernel row", "6.19"),
 )
+#: A quick run takes each fourth of them.
+QUICK_STEP = 4
 VARIANTS = ("baseline", "push")
 #: Runs of each setting, at most.
-MOST_RUNS = 8
+MOST_RUNS = 5
 
 
 def df_tornado(scenario: Scenario, runs: pd.DataFrame, *, progress: bool = True) -> pd.DataFrame:
-    """Return the noise of baseline and push under each setting of SETTINGS, one at a time.
+    """Return the noise of baseline and push under each setting of SETTINGS, one at a time; quick: under some.
 
     Parameters
     ----------
@@ -49,13 +51,14 @@ def df_tornado(scenario: Scenario, runs: pd.DataFrame, *, progress: bool = True)
         named after it ("push_n_max"); push_over_baseline, ratio_low, ratio_high (of N_max).
     """
     count = min(scenario.runs, MOST_RUNS)
-    cells = [(*setting, variant) for setting in SETTINGS for variant in VARIANTS]
+    settings = SETTINGS[::QUICK_STEP] if scenario.quick else SETTINGS
+    cells = [(*setting, variant) for setting in settings for variant in VARIANTS]
     rows = measure_all(
         (_case(scenario, *cell) | {"seed": scenario.seed + k} for cell in cells for k in range(count)), progress
     )
     found = {cell: rows[k * count : (k + 1) * count] for k, cell in enumerate(cells)}
     table = [_row("", "as is", {v: runs[runs["variant"] == v].to_dict("records") for v in VARIANTS})]
-    table += [_row(*setting, {v: found[(*setting, v)] for v in VARIANTS}) for setting in SETTINGS]
+    table += [_row(*setting, {v: found[(*setting, v)] for v in VARIANTS}) for setting in settings]
     return pd.DataFrame(table)
 
 
