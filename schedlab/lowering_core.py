@@ -24,6 +24,8 @@ _PATCH_SWITCHES = {
     "lb_fi_source": "lb-force-idle-source",
     "lb_fi_dest": "lb-force-idle-destination",
     "lb_no_split": "lb-keep-cookies-together",
+    "no_steal": "no-force-idle-steal",
+    "no_active": "lb-no-active-balance",
 }
 
 

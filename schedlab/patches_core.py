@@ -63,6 +63,18 @@ ROWS = (
         "origin": _SERIES,
     },
     {
+        "name": "lb-no-active-balance",
+        "kind": "own",
+        "title": "balancing never has a running task moved, however often it moved nothing",
+        "origin": "proposed by nobody; to see what active balancing does to cookies",
+    },
+    {
+        "name": "no-force-idle-steal",
+        "kind": "own",
+        "title": "a CPU that is forced idle does not look for tasks of its core's cookie elsewhere",
+        "origin": "proposed by nobody; to see what the steal does",
+    },
+    {
         "name": "core-tree-sorted",
         "kind": "own",
         "title": "the tree of tasks with cookies is in order at every look-up, not only at insertions",

@@ -116,7 +116,8 @@ def sched_core_balance(s, cpu):
     """cf. sched_core_balance(), and the patch's second half: push where no domain had anything to steal."""
     s.cpu_nr_core_balances[cpu] += 1
     nr_cpus = s.sys_nr_cpus[0]
-    for level in range(s.sys_nr_domains[0]):
+    steals = s.sys_nr_domains[0] if s.sys_no_steal[0] == 0 else 0
+    for level in range(steals):
         if s.cpu_need_resched[cpu] != 0 or steal_cookie_task(s, cpu, level * nr_cpus + cpu):
             return
     if s.sys_push[0] == 0:

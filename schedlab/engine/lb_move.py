@@ -207,6 +207,8 @@ def detach_tasks(s):
 @internal
 def want_active_balance(s):
     """cf. need_active_balance(): a task should move and too often none could."""
+    if s.sys_no_active[0] != 0:
+        return False
     failed = s.dom_failed[domain(s)]
     return s.env_migration[0] == MIGRATE_TASK and failed > s.level_tries[s.env_level[0]] + 2
 
