@@ -83,6 +83,8 @@ class _Programs:
                 self._op(program.OP_SLEEP, *_draw_of(step.duration))
             case steps.Timer():
                 self._op(program.OP_TIMER, x=step.period_ns, y=step.offset_ns, z=self.timers.index(step))
+            case steps.Until():
+                self._op(program.OP_UNTIL, x=step.after_ns)
             case steps.Yield():
                 self._op(program.OP_YIELD)
             case steps.Wait():
