@@ -1,4 +1,4 @@
-"""`schedlab whatif`: other limits of a group on a host that was recorded; tables and figures, moved into place when whole."""
+"""`schedlab whatif`: other limits of a group on a recorded host, as tables and figures that are whole or not there."""
 
 import json
 import os
@@ -30,28 +30,33 @@ def ask_what_if(
     resolution: Annotated[
         str, typer.Option("--resolution", metavar="TIME", help="Of the smallest quota and burst.")
     ] = "1ms",
-    search: Annotated[
-        bool, typer.Option("--search/--no-search", help="Look for the smallest quota and burst.")
-    ] = True,
+    search: Annotated[bool, typer.Option("--search/--no-search", help="Look for the smallest quota and burst.")] = True,
     demand: Annotated[
         str | None,
         typer.Option("--demand", metavar="MODEL", help="constant or periodic, for a snapshot without a trace."),
     ] = None,
-    demand_period: Annotated[str, typer.Option("--demand-period", metavar="TIME", help="Of periodic demand.")] = "100ms",
+    demand_period: Annotated[
+        str, typer.Option("--demand-period", metavar="TIME", help="Of periodic demand.")
+    ] = "100ms",
     duration: Annotated[str, typer.Option("--duration", metavar="TIME", help="Simulated with a demand model.")] = "10s",
     arrivals: Annotated[
         str, typer.Option("--arrivals", help="recorded: requests come when they came; relative: after as long a sleep.")
     ] = "recorded",
-    kernel: Annotated[str | None, typer.Option("--kernel", metavar="VERSION", help="In place of the snapshot's.")] = None,
+    kernel: Annotated[
+        str | None, typer.Option("--kernel", metavar="VERSION", help="In place of the snapshot's.")
+    ] = None,
     tasks: Annotated[
         str | None,
-        typer.Option("--tasks", metavar="PATTERNS", help="Trace alone: names of the group's tasks, or a CSV pid,group."),
+        typer.Option(
+            "--tasks", metavar="PATTERNS", help="Trace alone: names of the group's tasks, or a CSV pid,group."
+        ),
     ] = None,
     was: Annotated[
         str | None, typer.Option("--was", metavar="LIMIT", help="Trace alone: its limit, as quota/period/burst.")
     ] = None,
     cpu_stat: Annotated[
-        str | None, typer.Option("--cpu-stat", metavar="FILES", help="Trace alone: the group's cpu.stat, or before,after.")
+        str | None,
+        typer.Option("--cpu-stat", metavar="FILES", help="Trace alone: the group's cpu.stat, or before,after."),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where tables and figures go.")] = Path("whatif"),
     form: Annotated[str, typer.Option("--format", help="What is printed: table, csv or json.")] = "table",
@@ -129,7 +134,9 @@ def _print_tables(answer):
     console = Console(highlight=False, markup=False)
     console = console if console.is_terminal else Console(highlight=False, markup=False, width=230)
     host = answer.host
-    console.print(f"{host.name}: {host.group.encode('unicode_escape').decode()}, {host.now}; kernel {host.kernel.asked}")
+    console.print(
+        f"{host.name}: {host.group.encode('unicode_escape').decode()}, {host.now}; kernel {host.kernel.asked}"
+    )
     console.print(f"demand: {host.demand}")
     for note in (*host.notes, *(f"not asked: {one}" for one in answer.question.skipped)):
         console.print(f"note: {note}")
@@ -149,7 +156,9 @@ def _print_tables(answer):
     console.print(table)
     for line in answer.lines:
         console.print(line)
-    console.print(f"wakeup: from wake-up to running; done: from wake-up to the next sleep. Mean (least–most) over {int(answer.combinations['seeds'].iloc[0])} seeds; demand: {host.demand}")
+    seeds = int(answer.combinations["seeds"].iloc[0])
+    console.print("wakeup: from wake-up to running; done: from wake-up to the next sleep (ms)")
+    console.print(f"mean (least–most) over {seeds} seeds; demand: {host.demand}")
 
 
 def _limit(row) -> str:

@@ -55,7 +55,9 @@ def _wakes_by_pid(events) -> dict[tuple[int, int], tuple[list, list]]:
     wakes = events[events["event"].isin(_WAKES)]
     found: dict[tuple[int, int], tuple[list, list]] = {}
     queued = (wakes["event"] != "sched_waking").tolist()
-    for at, pid, cpu, is_queued in zip(wakes.index.tolist(), wakes["pid"].tolist(), wakes["target_cpu"].tolist(), queued):
+    for at, pid, cpu, is_queued in zip(
+        wakes.index.tolist(), wakes["pid"].tolist(), wakes["target_cpu"].tolist(), queued
+    ):
         found.setdefault((pid, cpu), ([], []))[0 if is_queued else 1].append(at)
     return found
 

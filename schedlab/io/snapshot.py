@@ -63,7 +63,7 @@ class Snapshot:
 
     @property
     def trace_path(self) -> Path | None:
-        """The recording of the same time, if there is one; it may have been compressed (trace.txt.gz, trace.txt.zst)."""
+        """The recording of the same time, if there is one: trace.txt, or compressed trace.txt.gz or trace.txt.zst."""
         paths = (self.folder / (TRACE + ending) for ending in ("", ".gz", ".zst"))
         return next((path for path in paths if path.is_file()), None)
 

@@ -5,16 +5,10 @@ import textwrap
 import numpy as np
 import pandas as pd
 
-from ..style import COLOURS
+from ..style import COLOURS, plain
 
 #: Colours of the phases of the period timers.
 PHASES = {"aligned": COLOURS["orange"], "random": COLOURS["blue"]}
-
-
-def plain(text) -> str:
-    """Return a text out of a file for a figure: nothing unprintable, and no dollar begins a formula."""
-    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(text))
-    return shown.replace("$", r"\$")
 
 
 def state_demand(fig, table: pd.DataFrame) -> None:

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 
 from ..style import COLOURS, headline, styled
-from ._parts import PHASES, name_limit, plain, spread, state_demand
+from ._parts import PHASES, name_limit, spread, state_demand
 
 _PANELS = (
     ("throttled_percent", "throttled periods (%)", False),
@@ -50,8 +50,10 @@ def plot_combinations(combinations: pd.DataFrame, title: str = ""):
     axes[0].set_ylim(-0.8, len(table) - 0.2)
     handles, labels = axes[0].get_legend_handles_labels()
     more = f", first {MOST} of {len(combinations)}" if len(combinations) > MOST else ""
-    fig.legend(handles, labels, loc="outside upper right", ncols=2, title=f"mean and range over {_seeds(table)} seeds{more}")
-    headline(fig, plain(title or _finding(table)))
+    fig.legend(
+        handles, labels, loc="outside upper right", ncols=2, title=f"mean and range over {_seeds(table)} seeds{more}"
+    )
+    headline(fig, title or _finding(table))
     state_demand(fig, table)
     return fig
 

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from ..style import COLOURS, PUBLISHED, headline, styled
-from ._parts import plain, state_demand
+from ._parts import state_demand
 
 _BURSTS = ("blue", "green", "orange", "purple", "sky")
 
@@ -22,6 +22,8 @@ def plot_curve(combinations: pd.DataFrame, quota: pd.DataFrame, measured: pd.Dat
     title : str, optional
     """
     table = combinations.dropna(subset="quota_us")
+    if not len(table):
+        return _nothing(combinations)
     period_us, phase = table[["period_us", "phase"]].iloc[0]
     table = table[(table["period_us"] == period_us) & (table["phase"] == phase)]
     fig, axes = plt.subplots(1, 2, figsize=(9.6, 4.1))
@@ -47,21 +49,36 @@ def plot_curve(combinations: pd.DataFrame, quota: pd.DataFrame, measured: pd.Dat
         handles.append(plt.Line2D([], [], **(PUBLISHED | {"color": COLOURS["quiet"]})))
         labels.append("measured, a run each")
     seeds = int(table["seeds"].iloc[0])
-    fig.legend(handles, labels, loc="outside right upper", title=f"model: mean and range\nover {seeds} seeds", alignment="left")
-    headline(fig, plain(title or _finding(answers, period_us)))
+    fig.legend(
+        handles,
+        labels,
+        loc="outside right center",
+        title=f"model: mean and range\nover {seeds} seeds",
+        alignment="left",
+    )
+    headline(fig, title or _finding(answers, period_us))
     state_demand(fig, table)
+    return fig
+
+
+def _nothing(combinations):
+    """A figure that says that no quota was asked about."""
+    fig, _ = plt.subplots(figsize=(9.6, 1.6))
+    fig.axes[0].set_axis_off()
+    headline(fig, "No quota was asked about")
+    state_demand(fig, combinations)
     return fig
 
 
 def _finding(answers, period_us):
     found = [
-        f"{quota_us / 1000:g} ms {f'with a burst of {burst_us / 1000:g} ms' if burst_us else 'without burst'}"
+        f"{quota_us / 1000:g} ms {f'with {burst_us / 1000:g} ms of burst' if burst_us else 'without burst'}"
         for burst_us, quota_us in answers.items()
         if pd.notna(quota_us)
     ]
     if not found:
         return f"Throttling over the quota in {period_us / 1000:g} ms"
-    return f"Smallest quota in {period_us / 1000:g} ms that is never throttled: {', '.join(found)}"
+    return f"Never throttled from {', '.join(found)} (in {period_us / 1000:g} ms)"
 
 
 def _draw_measured(axes, measured, period_us, burst_us, colour):

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 
 from ..style import COLOURS, PUBLISHED, headline, styled
-from ._parts import plain, state_demand
+from ._parts import state_demand
 
 
 @styled
@@ -34,6 +34,6 @@ def plot_replay(replay: pd.DataFrame, title: str = ""):
     axis.set_xlabel("relative to the measured number (mean and range over the seeds)")
     fig.legend(*axis.get_legend_handles_labels(), loc="outside right upper")
     inside = int(replay["inside"].sum())
-    headline(fig, plain(title or f"As it was: {inside} of {len(replay)} measured numbers lie in the model's range"))
+    headline(fig, title or f"As it was: {inside} of {len(replay)} measured numbers lie in the model's range")
     state_demand(fig, replay)
     return fig

@@ -10,7 +10,7 @@ from ... import _check
 from ..._html import html_table
 from .host import Host, load
 from .question import Question
-from .runs import Runs
+from .runs import Runs, scenario
 from .search import df_burst, df_quota
 from .tables import df_combinations, df_replay
 from .text import burst_lines, quota_lines
@@ -117,7 +117,5 @@ def ask(
 
 def check_limit(host: Host, limit) -> None:
     """Raise ValueError where the host's kernel would not take the limit: under cgroup v1 a child above its parent."""
-    from .runs import scenario
-
     kernel, work = scenario(host, limit, host.default_phase, 0)
     work.check(kernel)

@@ -105,6 +105,21 @@ class Question:
         return cls(now, tuple(dict.fromkeys(limits)), phases, tuple(dict.fromkeys(skipped)))
 
 
+def around(now: Limit, nr_cpus: int) -> list[str]:
+    """Return quotas around the limit that a group has, or up to all CPUs where it has none.
+
+    Examples
+    --------
+    >>> around(Limit(50_000, 100_000), 2)
+    ['40ms', '45ms', '50ms', '60ms', '70ms', '80ms']
+    """
+    if now.quota_us is None:
+        quotas = [share * nr_cpus * now.period_us for share in (0.1, 0.2, 0.35, 0.5, 0.75, 1)]
+    else:
+        quotas = [share * now.quota_us for share in (0.8, 0.9, 1, 1.2, 1.4, 1.6)]
+    return list(dict.fromkeys(f"{max(MIN_QUOTA_US, round(quota_us)) / 1000:g}ms" for quota_us in quotas))
+
+
 def parse_limit(text: str) -> Limit:
     """Return a limit written as "quota/period/burst", such as "40ms/100ms" or "max".
 

@@ -86,18 +86,17 @@ def scenario(host: Host, limit: Limit, phase: str, seed: int):
         if phase == "aligned":
             group = dataclasses.replace(group, phase_us=float(clock_us))
         groups.append(group)
-    return kernel, host.workload.replace(groups=tuple(groups))
+    return kernel, host.workload.with_limits(*groups)
 
 
 def _row(run, host) -> dict:
-    stat = run.cpu_stat().loc[host.group]
+    stat = run.groups[host.workload.group_paths.index(host.group)]
     row = {name: int(stat[name]) for name in ("nr_periods", "nr_throttled", "nr_bursts")}
-    row |= {f"{name}_ms": stat[f"{name}_usec"] / 1000 for name in ("throttled", "usage")}
+    row |= {f"{name}_ms": int(stat[f"{name}_ns"]) // 1000 / 1000 for name in ("throttled", "usage")}
     row["throttled_percent"] = 100 * row["nr_throttled"] / max(1, row["nr_periods"])
     for name, kind in LATENCIES.items():
         for percentile in PERCENTILES:
             row[f"{name}_p{percentile}_ms"] = run.percentile_ns(host.labels, percentile, kind) / 1e6
-    tasks = run.tasks()
-    mine = tasks["group"].isin(host.labels)
-    row["nr_completed"] = int(tasks.loc[mine, "nr_samples"].sum())
+    mine = [task.group in host.labels for task in host.workload.tasks]
+    row["nr_completed"] = int(run.task_table["nr_samples"][mine].sum())
     return row

@@ -12,8 +12,8 @@ from .runs import Runs
 def df_quota(runs: Runs, question: Question, resolution_us: int = 1000) -> pd.DataFrame:
     """Return the smallest quota under which no seed throttles the group.
 
-    Between what the CPUs of the machine can use in a period, at most, and the smallest quota that the kernel takes (or the
-    burst, if that is more). The bisection takes it that a larger quota throttles no more.
+    It is at most what the CPUs of the machine can use in a period, and at least what the kernel takes (or the burst, if
+    that is more). The bisection takes it that a larger quota throttles no more.
 
     Returns
     -------

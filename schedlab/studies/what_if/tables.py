@@ -59,8 +59,8 @@ def df_replay(runs: Runs) -> pd.DataFrame:
     pandas.DataFrame
         measure, unit, measured, predicted, low, high (mean, least and most over the seeds), inside (whether the
         measured lies from low to high; a count may be off by one, since the ends of the window are not the periods',
-        and usage by USAGE_PERCENT, since no seed changes the work), source ("cpu.stat" or "recording"), demand. Counters are for the time between the two readings of
-        cpu.stat, to which the model's are scaled.
+        and usage by USAGE_PERCENT, since no seed changes the work), source ("cpu.stat" or "recording"), demand.
+        Counters are for the time between the two readings of cpu.stat, to which the model's are scaled.
     """
     host = runs.host
     model = pd.DataFrame(runs.rows(host.now, host.default_phase))

@@ -21,8 +21,8 @@ def say_host(host: Host, question: Question) -> str:
     inside = sum(task.label in host.labels for task in host.workload.tasks)
     lines = [
         f"{code(host.name)}: group {code(host.group)} with {inside} tasks, limit **{host.now}**; "
-        f"{len(host.workload.tasks) - inside} other tasks, {host.machine.nr_cpus} CPUs, kernel {code(host.kernel.asked)}, "
-        f"{host.duration_ns / 1e9:.2f} s.",
+        f"{len(host.workload.tasks) - inside} other tasks, {host.machine.nr_cpus} CPUs, "
+        f"kernel {code(host.kernel.asked)}, {host.duration_ns / 1e9:.2f} s.",
         f"**Demand: {html.escape(host.demand)}.**",
         *(html.escape(note) for note in (*host.notes, *(f"not asked: {one}" for one in question.skipped))),
     ]
@@ -35,7 +35,7 @@ def say_replay(host: Host, replay: pd.DataFrame) -> str:
         return "Nothing was measured, so nothing says whether to believe the rest."
     known = replay[replay["source"] == "cpu.stat"]
     lines = [
-        f"As it was, {int(rows['inside'].sum())} of {len(rows)} numbers of {what} lie in the model's range over the seeds."
+        f"{int(rows['inside'].sum())} of {len(rows)} numbers of {what} lie in the model's range over the seeds."
         for what, rows in (("cpu.stat", known), ("the recording's latencies", replay.drop(known.index)))
         if len(rows)
     ]
@@ -58,8 +58,8 @@ def say_answers(host: Host, question: Question, quota: pd.DataFrame, burst: pd.D
     if len(quota):
         row = quota.iloc[0]
         lines.append(
-            f"- By bisection in steps of {row['resolution_us'] / 1000:g} ms; no throttling means in none of {row['seeds']} "
-            f"seeds. Demand: {html.escape(host.demand)}."
+            f"- By bisection in steps of {row['resolution_us'] / 1000:g} ms; no throttling means in none of "
+            f"{row['seeds']} seeds. Demand: {html.escape(host.demand)}."
         )
     return "\n".join(lines)
 
