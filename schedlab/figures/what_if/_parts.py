@@ -21,7 +21,7 @@ def state_demand(fig, table: pd.DataFrame) -> None:
 def name_limit(quota_us, period_us, burst_us) -> str:
     """Return a limit in a few characters."""
     quota = "no limit" if pd.isna(quota_us) else f"{quota_us / 1000:g}/{period_us / 1000:g} ms"
-    return quota + (f" + {burst_us / 1000:g}" if burst_us else "")
+    return quota + (f", burst {burst_us / 1000:g}" if burst_us else "")
 
 
 def spread(axis, table, measure, y, **style):
