@@ -34,6 +34,7 @@ _HOMES = {
     "spin": "steps",
     "sleep": "steps",
     "timer": "steps",
+    "until": "steps",
     "yield_": "steps",
     "wait": "steps",
     "wake": "steps",

@@ -22,6 +22,8 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
         last = last if dash else first
         if not (first.isdecimal() and last.isdecimal()) or int(last) < int(first):
             raise _check.wrong("cpus", text, "numbers and ranges such as '0-3,8'")
+        if len(last) > 5:
+            raise _check.wrong("cpus", text, "CPU numbers of at most five digits")
         numbers.extend(range(int(first), int(last) + 1))
     return tuple(numbers)
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from .cli_whatif import ask_what_if
+
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -18,6 +20,7 @@ def add_commands(app: typer.Typer) -> None:
     app.command("snapshot")(take_snapshot)
     app.command("trace")(show_trace)
     app.command("rtapp")(show_rtapp)
+    app.command("whatif")(ask_what_if)
 
 
 def take_snapshot(
@@ -28,7 +31,7 @@ def take_snapshot(
     """Write what this host says about its CPUs, cgroups and tasks into a folder of text files."""
     from .io import snapshot
 
-    with _Told():
+    with Told():
         missing = snapshot.write(folder, seconds=seconds, trace=trace)
     for path, reason in sorted(missing.items()):
         print(f"missing: {_line(path)}: {reason}")
@@ -43,7 +46,7 @@ def show_trace(
     from .io import chrome, ftrace, perfetto, read_trace
 
     writers = {".pftrace": perfetto.write, ".json": chrome.write, ".txt": ftrace.write, ".gz": ftrace.write}
-    with _Told():
+    with Told():
         if to is not None and to.suffix not in writers:
             raise ValueError(f"--to {_line(to)}: a name that ends in {', '.join(writers)}")
         trace = read_trace(path)
@@ -63,14 +66,14 @@ def show_rtapp(path: Annotated[Path, typer.Argument(metavar="FILE", help="JSON o
     """Check a JSON of rt-app and show what is modelled otherwise."""
     from .io import rtapp
 
-    with _Told():
+    with Told():
         found = rtapp.read(path)
     print(f"{len(found.workload.tasks)} tasks in {len(found.workload.groups)} groups")
     for note in found.notes:
         print(_line(note))
 
 
-class _Told:
+class Told:
     """Turns what a reader or a writer raises into one line and exit status 2."""
 
     def __enter__(self):
@@ -79,6 +82,8 @@ class _Told:
     def __exit__(self, kind, problem, traceback):
         from .report.parameters import Refused
 
+        if isinstance(problem, Refused):
+            return False
         if isinstance(problem, ValueError):
             raise Refused(_line(problem)) from None
         if isinstance(problem, OSError) and not isinstance(problem, BrokenPipeError):

@@ -55,14 +55,15 @@ class _Programs:
 
     def entry(self, steps_: tuple) -> int:
         """The index of a program's first operation."""
-        if steps_ not in self.entry_of:
-            self.entry_of[steps_] = len(self.ops)
+        # one look-up: the hash of a long program is most of the work
+        entry = self.entry_of.setdefault(steps_, len(self.ops))
+        if entry == len(self.ops):
             self.timers = list(dict.fromkeys(step for step in steps.walk(steps_) if isinstance(step, steps.Timer)))
             if len(self.timers) > MAX_TIMERS:
                 raise ValueError(f"program={steps_!r}: at most {MAX_TIMERS} timers of different period or offset")
             self._emit(steps_, 0)
             self._op(program.OP_EXIT)
-        return self.entry_of[steps_]
+        return entry
 
     def _op(self, code, kind=0, p1=0, p2=0, x=0, y=0, z=0):
         self.ops.append((code, kind, p1, p2, x, y, z))
@@ -83,6 +84,8 @@ class _Programs:
                 self._op(program.OP_SLEEP, *_draw_of(step.duration))
             case steps.Timer():
                 self._op(program.OP_TIMER, x=step.period_ns, y=step.offset_ns, z=self.timers.index(step))
+            case steps.Until():
+                self._op(program.OP_UNTIL, x=step.after_ns)
             case steps.Yield():
                 self._op(program.OP_YIELD)
             case steps.Wait():
@@ -109,6 +112,20 @@ class _Programs:
                 self._op(program.OP_JUMP if step.times is None else program.OP_END_LOOP, x=depth, y=target)
             case _:
                 raise TypeError(f"step={step!r}: the engine does not know this step")
+
+
+def _compiled(workload, nr_cpus):
+    """The programs of a workload, the entry of each task, and the masks in them; remembered for other limits of it."""
+    known = workload.__dict__.setdefault("_compiled", {})
+    if nr_cpus not in known:
+        masks = _Masks(nr_cpus)
+        programs = _Programs(workload, masks)
+        entries = [programs.entry(task.program) for task in workload.tasks]
+        known[nr_cpus] = programs, entries, masks
+    programs, entries, masks = known[nr_cpus]
+    copy = _Masks(nr_cpus)
+    copy.of.update(masks.of)
+    return programs, entries, copy
 
 
 def _draw_of(duration):
@@ -167,9 +184,7 @@ def lower(machine, kernel, workload, seed: int, log_mask: int = 0, stop_on_exit:
     nr_sources = int(bases[-1]) + 1
     if nr_sources > SOURCE_MASK:
         raise ValueError(f"tasks={nr_tasks}: with {nr_groups} groups and {nr_cpus} CPUs more than 2^20 event sources")
-    masks = _Masks(nr_cpus)
-    programs = _Programs(workload, masks)
-    entries = [programs.entry(task.program) for task in tasks]
+    programs, entries, masks = _compiled(workload, nr_cpus)
     task_masks = [masks(task.cpus) for task in tasks]
     controls = _controls(workload, masks, kernel, nr_cpus)
     offsets, nr_keys = levels(nr_sources)

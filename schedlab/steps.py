@@ -62,6 +62,13 @@ class Timer(Step):
 
 
 @dataclass(frozen=True)
+class Until(Step):
+    """Blocks until that long after the task's start."""
+
+    after_ns: int
+
+
+@dataclass(frozen=True)
 class Yield(Step):
     """sched_yield()."""
 
@@ -173,12 +180,30 @@ def timer(period, offset=0) -> Timer:
         at once, so that a late task catches up. Steps of one task with the same period and offset share their
         activations; a task has at most 4 different ones.
 
+    The activation's time is left in the task's stamp, so that a `sample` after the work counts from it.
+
     Examples
     --------
     >>> timer("10ms").period_ns
     10000000
     """
     return Timer(_ns("period", period, 1), _ns("offset", offset, 0))
+
+
+def until(after) -> Until:
+    """Return a wait until a time after the task's start; one that is past already ends at once.
+
+    Parameters
+    ----------
+    after : int or str
+        Time since the task's start, which is left in the task's stamp.
+
+    Examples
+    --------
+    >>> until("3ms").after_ns
+    3000000
+    """
+    return Until(_ns("after", after, 0))
 
 
 def yield_() -> Yield:

@@ -32,12 +32,17 @@ def _plain(cell):
     return cell
 
 
-def _to_csv(df, path: Path, index: bool) -> None:
-    table = df.reset_index() if index else df
-    table = table.rename(columns=_plain)
+def plain_table(df):
+    """Return a table in which no text is a formula to a spreadsheet."""
+    table = df.rename(columns=_plain)
     for position, kind in enumerate(table.dtypes):
         if kind.kind not in "iufbcmM":
             table.isetitem(position, table.iloc[:, position].map(_plain).astype(object))
+    return table
+
+
+def _to_csv(df, path: Path, index: bool) -> None:
+    table = plain_table(df.reset_index() if index else df)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}")
     table.to_csv(part, index=False, float_format=_FLOAT, lineterminator="\n", encoding="utf-8")

@@ -223,6 +223,11 @@ class Workload:
         """Names of barriers, in the order of tasks and steps."""
         return tuple(dict.fromkeys(step.name for _, step in self._steps() if isinstance(step, Barrier)))
 
+    @cached_property
+    def _affinities(self) -> list[tuple[str, tuple[int, ...]]]:
+        """CPUs that programs name, and whose."""
+        return [(f"task {task.name}", step.cpus) for task, step in self._steps() if isinstance(step, Affinity)]
+
     def cookie_of(self, task: Task) -> int:
         """Return the cookie that a task starts with: its own, else the nearest group's, else 0."""
         if task.kernel_thread:
@@ -277,6 +282,33 @@ class Workload:
             _check.choice("field", field, [f.name for f in dataclasses.fields(self)])
         return dataclasses.replace(self, **fields)
 
+    def with_limits(self, *groups: Group) -> "Workload":
+        """Return a copy in which some groups have other limits; the programs are not looked at anew.
+
+        Parameters
+        ----------
+        *groups : Group
+            Of paths that the workload has.
+
+        Examples
+        --------
+        >>> Workload(groups=(Group("/a"),)).with_limits(Group("/a", quota_us=50_000)).groups[0].quota_us
+        50000
+        """
+        new = {group.path: group for group in groups}
+        for path in new:
+            _check.choice("path", path, self.group_of)
+        # what the programs say is found once and shared
+        self.__dict__.setdefault("_compiled", {})
+        _ = self.wait_names, self.barrier_names, self.labels, self.group_paths, self._affinities
+        copy = object.__new__(Workload)
+        derived = {"group_of", "core_scheduling"}
+        copy.__dict__.update({name: value for name, value in self.__dict__.items() if name not in derived})
+        copy.__dict__["groups"] = tuple(new.get(group.path, group) for group in self.groups)
+        for _ in copy._limits():
+            pass
+        return copy
+
     def __add__(self, other: "Workload") -> "Workload":
         """Return both together. A group of both is one; where they differ, one with defaults alone gives way."""
         if not isinstance(other, Workload):
@@ -315,7 +347,7 @@ class Workload:
     def check_machine(self, machine) -> None:
         """Raise ValueError where the workload names a CPU that the machine does not have."""
         named = [(f"task {task.name}", task.cpus) for task in self.tasks if task.cpus is not None]
-        named += [(f"task {task.name}", step.cpus) for task, step in self._steps() if isinstance(step, Affinity)]
+        named += self._affinities
         named += [(f"event on {e.task}", e.cpus) for e in self.events if isinstance(e, SetAffinity)]
         for what, cpus in named:
             if cpus[-1] >= machine.nr_cpus:

@@ -153,7 +153,7 @@ MAY_IMPORT = {
     | {"engine", "hotplug", "run", "provenance", "simulate", "io", "published", "workloads", "reference"},
     "figures": LEAVES,
 }
-EVERYTHING = {"report", "cli", "cli_io"}
+EVERYTHING = {"report", "cli", "cli_io", "cli_whatif"}
 
 
 def _room(path):

@@ -12,16 +12,17 @@ README = (TOP / "README.md").read_text(encoding="utf-8")
 
 
 def test_readme__examples_run_one_after_the_other(capsys):
-    """Interleaved timers are faster, and 7.2 alone lets the nested group run on."""
+    """Interleaved timers are faster, 7.2 alone lets the nested group run on, and the example's host has an answer."""
     names, printed = {}, []
     for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
         exec(compile(code, "README.md", "exec"), names)  # noqa: S102  the point of the test
         printed.append(capsys.readouterr().out)
-    first, second = printed
+    first, second, third = printed
     aligned, random = (float(found) for found in re.findall(r"([\d.]+) s, seed 0", first))
     assert random < aligned
     shares = {line.split()[0]: float(line.split()[-1]) for line in second.splitlines()}
     assert shares["6.12"] < 0.11 and shares["6.18"] < 0.11 and shares["7.2"] > 0.5
+    assert "nr_throttled" in third and "period 100 ms, burst 20 ms, random timers: smallest quota without" in third
 
 
 def test_readme__pictures_and_links_are_there():

@@ -19,8 +19,8 @@ from schedlab.engine.wakeup import try_to_wake_up
 
 (
     OP_RUN, OP_KERNEL, OP_SPIN, OP_SLEEP, OP_TIMER, OP_YIELD, OP_WAIT, OP_WAKE, OP_BARRIER, OP_AFFINITY, OP_MARK,
-    OP_SAMPLE, OP_LOOP, OP_END_LOOP, OP_JUMP, OP_EXIT, OP_WRITE, OP_READ,
-) = range(18)  # fmt: skip
+    OP_SAMPLE, OP_LOOP, OP_END_LOOP, OP_JUMP, OP_UNTIL, OP_EXIT, OP_WRITE, OP_READ,
+) = range(19)  # fmt: skip
 
 #: What `advance` returns.
 RUNS, BLOCKS, YIELDS, MOVES, EXITS, STOPS = range(6)
@@ -102,10 +102,18 @@ def step_barrier(s, task, sync, n):
 @internal
 def step_timer(s, task, period, offset, slot):
     """Wait for the next absolute activation of one of the task's timers; whether the task blocks."""
-    s.task_pc[task] += 1
     slot += task * MAX_TIMERS
-    at = s.task_start[task] + offset + s.timer_done[slot] * period
+    at = offset + s.timer_done[slot] * period
     s.timer_done[slot] += 1
+    return step_until(s, task, at)
+
+
+@internal
+def step_until(s, task, after):
+    """Wait until so long after the task's start, which its stamp becomes; whether the task blocks."""
+    s.task_pc[task] += 1
+    at = s.task_start[task] + after
+    s.task_stamp[task] = at
     if at <= s.sys_now[0]:
         return False
     set_timer(s, s.sys_src_task[0] + task, at + s.sys_wake_late_ns[0])
@@ -179,6 +187,9 @@ def advance(s, cpu, task):
             s.task_pc[task] += 1
         elif code == OP_TIMER:
             if step_timer(s, task, x, y, s.op_z[op]):
+                return BLOCKS
+        elif code == OP_UNTIL:
+            if step_until(s, task, x):
                 return BLOCKS
         elif code == OP_BARRIER:
             if step_barrier(s, task, x, y):

@@ -7,7 +7,7 @@ from matplotlib.patheffects import withStroke
 from .. import _check
 from ..units import NS_PER_MS, to_ns
 from ._timeline import HATCHES, OTHERS, WOKEN, Key, Shown, View, draw
-from .style import COLOURS, headline, styled
+from .style import COLOURS, headline, plain, styled
 
 _DIFFERENCE = {"color": COLOURS["ink"], "linestyle": (0, (4, 2)), "linewidth": 1.6}
 
@@ -167,7 +167,7 @@ def _hatched(label, hatch):
 
 
 def _short(text, most=24):
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return plain(text if len(text) <= most else text[: most - 1] + "…")
 
 
 def _labels(difference):

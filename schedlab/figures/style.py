@@ -68,4 +68,10 @@ def styled(function):
 
 def headline(figure, text: str) -> None:
     """Put the finding above the panels, at the left."""
-    figure.suptitle(text, x=0.01, ha="left")
+    figure.suptitle(plain(text), x=0.01, ha="left")
+
+
+def plain(text) -> str:
+    """Return a text out of a file for a figure: nothing unprintable, and no dollar begins a formula."""
+    shown = "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in str(text))
+    return shown.replace("$", r"\$")

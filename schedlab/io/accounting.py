@@ -52,7 +52,8 @@ def account(trace, groups=None, window=None) -> Account:
     names = _last_names(trace)
     table.insert(1, "name", [names.get(pid, f"pid-{pid}") for pid in table["pid"]])
     place = _placer(groups)
-    placed = [place(int(pid), names.get(pid, "")) for pid in table["pid"]]
+    parents = _parents(trace)
+    placed = [_place_of(int(pid), place, names, parents) for pid in table["pid"]]
     table.insert(2, "group", [group or "/" for group in placed])
     table.insert(3, "kind", _kinds(trace, table, groups))
     table.insert(4, "placed", [group is not None for group in placed])
@@ -77,6 +78,24 @@ def _notes(table, shares, groups):
         notes.append(f"the trace does not tell of {100 * shares['not told']:.1f} % of CPU time")
     notes.append("time in interrupts is part of the running time of the task that it hit")
     return tuple(notes)
+
+
+def _parents(trace) -> dict[int, int]:
+    """Who forked whom, where the trace has it."""
+    forks = trace.of("sched_process_fork")
+    return dict(zip(forks["next_pid"].tolist(), forks["pid"].tolist()))
+
+
+def _place_of(pid, place, names, parents):
+    """The group of a task; one that was forked meanwhile, and is not placed itself, is where its parent is."""
+    seen = set()
+    while pid not in seen:
+        seen.add(pid)
+        group = place(pid, names.get(pid, ""))
+        if group is not None or pid not in parents:
+            return group
+        pid = parents[pid]
+    return None
 
 
 def _last_names(trace) -> dict[int, str]:

@@ -63,9 +63,14 @@ class Snapshot:
 
     @property
     def trace_path(self) -> Path | None:
-        """The recording of the same time, if there is one."""
-        path = self.folder / TRACE
-        return path if path.is_file() else None
+        """The recording of the same time, if there is one: trace.txt, or compressed trace.txt.gz or trace.txt.zst."""
+        paths = (self.folder / (TRACE + ending) for ending in ("", ".gz", ".zst"))
+        return next((path for path in paths if path.is_file()), None)
+
+    @property
+    def bandwidth_slice_us(self) -> int | None:
+        """sched_cfs_bandwidth_slice_us, where it could be read."""
+        return _number(self.folder / "proc/sys/kernel/sched_cfs_bandwidth_slice_us")
 
     def cpu_stat(self):
         """Return what each group did between the two readings.

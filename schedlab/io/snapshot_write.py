@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import platform
+import shutil
 import time
 from pathlib import Path
+
+from .snapshot_trace import Recorder
 
 #: Layout of the folder: the files of the host under their own paths, and these at its top.
 ABOUT, MISSING, TASKS, TRACE = "about.txt", "missing.txt", "tasks.tsv", "trace.txt"
@@ -16,11 +20,7 @@ _V2 = ("cpu.max", "cpu.max.burst", "cpu.weight", "cpu.idle", "cpu.stat", "cpu.st
 _V1 = ("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.cfs_burst_us", "cpu.shares", "cpu.stat", "tasks")
 _TWICE = ("cpu.stat", "cpu.stat.local", "cpuacct.usage", "cpuacct.usage_all")
 _TOPOLOGY = ("thread_siblings_list", "core_cpus_list", "core_id", "physical_package_id", "cluster_cpus_list")
-_EVENTS = (
-    "sched/sched_switch", "sched/sched_waking", "sched/sched_wakeup", "sched/sched_wakeup_new",
-    "sched/sched_migrate_task", "sched/sched_process_fork", "sched/sched_process_exit",
-)  # fmt: skip
-_LARGEST = 1 << 24
+_LARGEST, _PIECE = 1 << 24, 1 << 16
 
 
 class Writer:
@@ -33,8 +33,11 @@ class Writer:
     def text(self, path: str) -> str | None:
         """Return a file's text, or None with a note why not."""
         try:
-            with open(self.root / path.lstrip("/"), "rb") as file:
-                return file.read(_LARGEST).decode("utf-8", "backslashreplace")
+            # in pieces: files of /proc/sys refuse a large buffer (ENOMEM)
+            with open(self.root / path.lstrip("/"), "rb", buffering=0) as file:
+                pieces = iter(lambda: file.read(_PIECE), b"")
+                data = b"".join(itertools.islice(pieces, _LARGEST // _PIECE))
+            return data.decode("utf-8", "backslashreplace")
         except OSError as error:
             self.missing[path] = (error.strerror or "cannot be read").lower()
             return None
@@ -64,6 +67,7 @@ def write(folder, *, seconds: float = 10.0, trace: bool = False, root="/", sleep
         Time between the two readings of cpu.stat and schedstat, 0 or more.
     trace : bool
         Whether to record the scheduler's events of that time with ftrace, in an instance of its own (needs root).
+        The recording begins before the first reading and ends after the second.
     root : str or Path
         Where the host's /proc and /sys are.
     sleep : function
@@ -85,21 +89,35 @@ def write(folder, *, seconds: float = 10.0, trace: bool = False, root="/", sleep
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"folder={str(folder)!r}: it is there and not empty; name a new one")
-    out = Writer(folder, root)
+    folder = folder.resolve()
+    part = folder.with_name(f".{folder.name}.{os.getpid()}")
+    recorder = Recorder(Path(root)) if trace else None
+    try:
+        missing = _write(Writer(part, root), seconds, recorder, sleep)
+        os.replace(part, folder)  # it is empty, if it is there
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        if recorder is not None:
+            recorder.remove()
+    return missing
+
+
+def _write(out, seconds, recorder, sleep) -> dict[str, str]:
     version, mounts = _cgroup_mounts(out)
-    folder.mkdir(parents=True, exist_ok=True)
     _topology(out)
     groups = _groups(out, version, mounts)
     _tasks(out, groups)
+    if recorder is not None:
+        recorder.start()
     before = time.monotonic()
     _again(out, groups, "")
-    if trace:
-        _record(out, seconds, sleep)
-    else:
-        sleep(seconds)
+    sleep(seconds)
     took = time.monotonic() - before
     _again(out, groups, AFTER)
-    _about(out, version, mounts, took if root == "/" else seconds)
+    if recorder is not None:
+        recorder.stop()
+        recorder.save(out.folder / TRACE)
+    _about(out, version, mounts, took if out.root == Path("/") else seconds)
     out.put(MISSING, "".join(f"{path}: {reason}\n" for path, reason in sorted(out.missing.items())))
     return out.missing
 
@@ -214,38 +232,3 @@ def _hz(out, release) -> str:
     except (OSError, EOFError, ValueError) as error:
         out.missing["/proc/config.gz"] = (getattr(error, "strerror", None) or "not gzip").lower()
     return ""
-
-
-def _record(out, seconds, sleep):
-    """Record scheduling events for that long, in an instance of its own that is removed again."""
-    tracing = next(
-        (
-            out.root / p
-            for p in ("sys/kernel/tracing", "sys/kernel/debug/tracing")
-            if (out.root / p / "instances").is_dir()
-        ),
-        None,
-    )
-    if tracing is None:
-        raise ValueError("trace=True: no tracefs is mounted (mount -t tracefs tracefs /sys/kernel/tracing, as root)")
-    instance = tracing / "instances" / f"schedlab-{os.getpid()}"
-    try:
-        instance.mkdir()
-    except OSError as error:
-        raise ValueError(f"trace=True: {error.strerror or error} at {instance} (root is needed)") from None
-    try:
-        (instance / "buffer_size_kb").write_text("16384")
-        for event in _EVENTS:
-            (instance / "events" / event / "enable").write_text("1")
-        sleep(seconds)
-        (instance / "tracing_on").write_text("0")
-        with open(instance / "trace", "rb") as source, open(out.folder / TRACE, "wb") as target:
-            while block := source.read(1 << 20):
-                target.write(block)
-    except OSError as error:
-        raise ValueError(f"trace=True: {error.strerror or error} at {error.filename}") from None
-    finally:
-        try:
-            instance.rmdir()
-        except OSError:
-            out.missing[str(instance)] = "the trace instance could not be removed"

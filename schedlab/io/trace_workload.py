@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from .. import _check, steps
+from .._topology import parse_cpu_list
 from ..workload import Group, Task, Workload
 from .accounting import account, priorities
 from .snapshot import Snapshot
@@ -23,6 +24,8 @@ def workload_from_trace(
     limits: tuple[Group, ...] = (),
     window: tuple[int, int] | None = None,
     wakers: bool = True,
+    arrivals: str = "relative",
+    samples: bool = False,
 ) -> Workload:
     """Return the tasks of a trace as programs of the run and sleep times that were seen.
 
@@ -44,6 +47,13 @@ def workload_from_trace(
     wakers : bool
         Whether a wake-up by another modelled task in task context (sched_waking) waits for that task, in place of a
         sleep; with "tape" alone.
+    arrivals : {"relative", "recorded"}
+        When a sleep that no modelled task ends is over: after as long as recorded, however late it began; or at the
+        time recorded, at once where that is past (requests from outside come whether or not the last one is done).
+        "recorded" with "tape" alone.
+    samples : bool
+        Whether each activation's time from its wake-up to its next sleep is recorded (`steps.sample`); after a
+        relative sleep, from when it first runs.
 
     Returns
     -------
@@ -57,6 +67,10 @@ def workload_from_trace(
         Without sched_switch, or when the window holds no task.
     """
     _check.choice("mode", mode, ("tape", "resample"))
+    _check.choice("arrivals", arrivals, ("relative", "recorded"))
+    if mode == "resample" and arrivals == "recorded":
+        raise _check.wrong("arrivals", arrivals, "times that are drawn anew are relative")
+    fixed = arrivals == "recorded"
     window = trace.window if window is None else window
     told = account(trace, groups, window)
     spans = trace.spans(window)
@@ -68,13 +82,16 @@ def workload_from_trace(
     tasks = []
     rows, prios = {row.pid: row for row in fair.itertuples()}, priorities(trace)
     for pid, tape in tapes.items():
-        program = _resampled(tape, generator) if mode == "resample" else _program(pid, tape, wakes.get(pid, []), woken)
+        if mode == "resample":
+            program = _resampled(tape, generator, samples)
+        else:
+            program = _program(pid, tape, wakes.get(pid, []), woken, tape.start + window[0] if fixed else None, samples)
         if program:
             row, nice = rows[pid], int(np.clip(prios.get(pid, 120) - 120, -20, 19))
-            name = f"{row.name}-{pid}"
-            tasks.append(Task(name, program, row.group, nice=nice, start_ns=tape.start, label=row.name))
+            place = {"nice": nice, "cpus": _allowed(groups, pid), "start_ns": tape.start, "label": row.name}
+            tasks.append(Task(f"{row.name}-{pid}", program, row.group, **place))
     busy = told.tasks.loc[~told.tasks["kind"].isin(("fair",)), "pid"]
-    tasks += _occupied(spans[spans["pid"].isin(busy)], window)
+    tasks += _occupied(spans[spans["pid"].isin(busy)], window, fixed, groups)
     if not tasks:
         raise ValueError(f"{trace.source or 'trace'}: no task ran from {window[0]} to {window[1]} ns")
     found = limits or (groups.groups if isinstance(groups, Snapshot) else ())
@@ -155,9 +172,12 @@ def _runs_at(tape, time_ns) -> bool:
     return k >= 0 and time_ns <= tape.ends[k]
 
 
-def _program(pid, tape, mine, woken) -> tuple:
-    """Return the steps of one task; `mine` are the wake-ups that it makes, in order."""
-    mine, made = list(reversed(mine)), []
+def _program(pid, tape, mine, woken, origin, samples) -> tuple:
+    """Return the steps of one task; `mine` are the wake-ups that it makes, in order.
+
+    With an origin (the task's start, ns of the trace) sleeps end when they did.
+    """
+    mine, made = list(reversed(mine)), [steps.mark()] if samples else []
     for k, pieces in enumerate(tape.pieces):
         for start, end in pieces:
             now = start
@@ -170,8 +190,13 @@ def _program(pid, tape, mine, woken) -> tuple:
             if end > now:
                 made.append(steps.run(end - now))
         if k < len(tape.sleeps) and tape.sleeps[k] > 0:
-            by_task = (pid, tape.begins[k]) in woken
-            made.append(steps.wait(f"wake {pid}") if by_task else steps.sleep(tape.sleeps[k]))
+            made += [steps.sample()] if samples else []
+            if (pid, tape.begins[k]) in woken:
+                made.append(steps.wait(f"wake {pid}"))
+            elif origin is not None:
+                made.append(steps.until(tape.begins[k] - origin))
+            else:
+                made += [steps.sleep(tape.sleeps[k]), *([steps.mark()] if samples else [])]
     return tuple(_merged(made))
 
 
@@ -186,34 +211,58 @@ def _merged(made):
     return joined
 
 
-def _resampled(tape, generator) -> tuple:
+def _resampled(tape, generator, samples) -> tuple:
     """Draw whole activations: each run with the sleep that followed it."""
     nr = len(tape.sleeps)
     if not nr:
         return tuple(steps.run(ns) for ns in tape.runs if ns > 0)
     made = []
     for k in generator.integers(nr, size=nr).tolist():
+        made += [steps.mark()] if samples else []
         if tape.runs[k] > 0:
             made.append(steps.run(tape.runs[k]))
         if tape.sleeps[k] > 0:
-            made.append(steps.sleep(tape.sleeps[k]))
+            made += [*([steps.sample()] if samples else []), steps.sleep(tape.sleeps[k])]
     return tuple(made)
 
 
-def _occupied(spans, window) -> list[Task]:
-    tasks = []
+def _numbers(groups) -> dict[int, int]:
+    """The machine's number of each CPU of the host, where a snapshot tells them."""
+    return {cpu: k for k, cpu in enumerate(groups.cpu_numbers)} if isinstance(groups, Snapshot) else {}
+
+
+def _allowed(groups, pid) -> tuple[int, ...] | None:
+    """The CPUs that a task may use, where a snapshot tells them and they are not all."""
+    told = groups.tasks.get(pid, {}).get("cpus", "") if isinstance(groups, Snapshot) else ""
+    numbers = _numbers(groups)
+    try:
+        allowed = tuple(numbers[cpu] for cpu in parse_cpu_list(told) if cpu in numbers)
+    except ValueError:
+        return None
+    return allowed if 0 < len(allowed) < len(numbers) else None
+
+
+def _occupied(spans, window, fixed, groups) -> list[Task]:
+    tasks, numbers = [], _numbers(groups)
     running = spans[spans["state"] == "running"].sort_values("start_ns", kind="stable")
     for cpu, mine in running.groupby("cpu"):
         made, now = [], None
-        first = int(mine["start_ns"].iloc[0])
+        first, cpu = int(mine["start_ns"].iloc[0]), int(cpu)
         for start, end in zip(mine["start_ns"].tolist(), mine["end_ns"].tolist()):
             if now is not None and start > now:
-                made.append(steps.sleep(start - now))
+                made.append(steps.until(start - first) if fixed else steps.sleep(start - now))
             made.append(steps.kernel(end - start))
             now = end
         start_ns = first - window[0]
         tasks.append(
-            Task(f"occupied CPU {cpu}", tuple(made), nice=-20, cpus=int(cpu), start_ns=start_ns, kernel_thread=True)
+            Task(
+                f"occupied CPU {cpu}",
+                tuple(made),
+                nice=-20,
+                cpus=numbers.get(cpu, cpu),
+                start_ns=start_ns,
+                kernel_thread=True,
+            )
         )
     return tasks
 

@@ -14,6 +14,7 @@ from ..steps import (
     Spin,
     Step,
     Timer,
+    Until,
     Wait,
     Wake,
     Yield,
@@ -163,8 +164,18 @@ def do_sleep(m, task: TaskRecord, step: Sleep) -> bool:
 def do_timer(m, task: TaskRecord, step: Timer) -> bool:
     """Block until the next activation of this timer of the task, unless it is past."""
     done = task.activations.get(step, 0)
-    activation = task.spec.start_ns + step.offset_ns + done * step.period_ns
     task.activations[step] = done + 1
+    return block_until(m, task, task.spec.start_ns + step.offset_ns + done * step.period_ns)
+
+
+def do_until(m, task: TaskRecord, step: Until) -> bool:
+    """Block until a time, unless it is past."""
+    return block_until(m, task, task.spec.start_ns + step.after_ns)
+
+
+def block_until(m, task: TaskRecord, activation: int) -> bool:
+    """Block until a time, unless it is past; the task remembers it."""
+    task.stamp = activation
     if activation <= m.now:
         return True
     m.queue.set(Source.TASK, task.index, activation + m.wake_late)
@@ -290,6 +301,7 @@ DO = {
     Spin: do_spin,
     Sleep: do_sleep,
     Timer: do_timer,
+    Until: do_until,
     Yield: do_yield,
     Wait: do_wait,
     Wake: do_wake,

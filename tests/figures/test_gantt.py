@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -199,3 +200,16 @@ def test_gantt__is_not_hidden_by_its_module():
     code = "import schedlab.figures.gantt, schedlab as sl; print(type(sl.figures.gantt).__name__)"
     shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert shown.strip() == "function"
+
+
+def test_gantt__names_are_data_in_svg(tmp_path):
+    """Names out of a trace can hold markup, mathematics that does not parse, and what no terminal should get."""
+    hogs = tuple(
+        sl.Task(name, sl.run("9ms"), group="/<b>$\\foo$") for name in ("<script>x</script>", "$\\frac$", "a\x1b[2Jb")
+    )
+    run = _run(hogs, "60ms", groups=(sl.Group("/<b>$\\foo$", quota_us=5_000),))
+    for color_by in ("task", "group"):
+        sl.save_figure(sl.figures.gantt(run, color_by=color_by, title="$\\bar"), tmp_path, color_by)
+        text = (tmp_path / f"figures/{color_by}.svg").read_text()
+        ElementTree.fromstring(text)
+        assert "<script>" not in text and "<b>" not in text and "\x1b" not in text

@@ -1,12 +1,15 @@
 """Whatever a file holds, a reader gives a result or one line with the file's name."""
 
+import ast
 import gzip
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from traces import switch, wakeup
 
+import schedlab
 from schedlab.io import cpustat, ftrace, perf, read_trace, rtapp, snapshot
 
 READERS = {"ftrace": ftrace.read, "perf": perf.read, "any": read_trace, "rtapp": rtapp.read, "cpustat": cpustat.read}
@@ -151,3 +154,15 @@ SNAPSHOT = {
     "sys/fs/cgroup/a/cpu.max": "max 100000\n",
     "sys/devices/system/cpu/cpu0/topology/core_cpus_list": "0\n",
 }
+
+
+def test_package__loads_no_pickle():
+    """What is read is text, JSON, TOML, CSV or parquet: nothing that runs code when it is loaded."""
+    top = Path(schedlab.__file__).parent
+    for path in top.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {"pickle", "dill", "joblib", "shelve", "marshal"} & {name.split(".")[0] for name in names}, path
+            assert not (isinstance(node, ast.Attribute) and node.attr in ("read_pickle", "load_pickle")), path
+            assert not (isinstance(node, ast.keyword) and node.arg == "allow_pickle"), path

@@ -6,6 +6,7 @@ import pytest
 from traces import HEADER, switch, wakeup
 
 from schedlab.io import ftrace
+from schedlab.tables import save_table
 
 DATA = Path(__file__).parent / "data"
 
@@ -232,3 +233,13 @@ def test_write__same_bytes_and_plain_text(read, tmp_path):
 def test_trace__html_is_escaped(read):
     trace = read(switch(1, 0, 1, 2, names={1: "<b>x</b>"}) + "<script>alert(1)</script>\n" + switch(2, 0, 2, 1))
     assert "<script>" not in trace._repr_html_()
+
+
+def test_names_out_of_a_trace__are_no_formulas_in_csv(read, tmp_path):
+    names = {1: "=1+1", 2: "@x", 3: "+cmd", 4: "-2", 5: "plain"}
+    trace = read("".join(switch(k, 0, k, k + 1, names=names) for k in range(1, 5)))
+    save_table(trace.names(), tmp_path, "names")
+    save_table(trace.spans(), tmp_path, "spans")
+    shown = pd.read_csv(tmp_path / "tables/names.csv", dtype=str)["name"].tolist()
+    assert shown == ["'=1+1", "'@x", "'+cmd", "-2", "plain"]
+    assert not pd.read_csv(tmp_path / "tables/spans.csv", dtype=str)["name"].str.match(r"[=@+]").any()

@@ -1,7 +1,13 @@
+import gzip
+import os
+import shutil
+from pathlib import Path
+
 import pytest
+from traces import switch
 
 import schedlab as sl
-from schedlab.io import snapshot
+from schedlab.io import ftrace, snapshot, snapshot_trace
 
 
 def _host(root, version="v2"):
@@ -115,6 +121,83 @@ def test_write__trace_without_tracefs(tmp_path):
     _host(tmp_path / "root")
     with pytest.raises(ValueError, match="tracefs"):
         snapshot.write(tmp_path / "snap", seconds=0, trace=True, root=tmp_path / "root")
+    assert [path.name for path in tmp_path.iterdir()] == ["root"]
+
+
+@pytest.fixture
+def tracefs(tmp_path, monkeypatch):
+    """A host with a made-up tracefs: an instance gets its files, and can be removed."""
+    instances = tmp_path / "root/sys/kernel/tracing/instances"
+    instances.mkdir(parents=True)
+    _host(tmp_path / "root")
+
+    def make(folder):
+        for event in snapshot_trace._EVENTS:
+            (folder / "events" / event).mkdir(parents=True)
+        (folder / "trace").write_text(switch(1.0, 0, 0, 7, "R") + switch(1.5, 0, 7, 0))
+
+    monkeypatch.setattr(snapshot_trace, "make_instance", make)
+    monkeypatch.setattr(snapshot_trace.Path, "rmdir", shutil.rmtree)
+    return instances
+
+
+def test_write__trace_of_the_time_between_the_readings(tmp_path, tracefs):
+    """Tracing is on before the first reading of cpu.stat and off after the second; the instance is gone."""
+    stat = tmp_path / "root/sys/fs/cgroup/pods/x/cpu.stat"
+    seen = []
+
+    def sleep(seconds):
+        (instance,) = tracefs.iterdir()
+        on = {path.parent.name for path in instance.rglob("enable") if path.read_text() == "1"}
+        seen.append(((instance / "tracing_on").read_text(), (instance / "trace_clock").read_text(), on))
+        stat.write_text("usage_usec 1500000\n")
+
+    snapshot.write(tmp_path / "snap", seconds=1, trace=True, root=tmp_path / "root", sleep=sleep)
+    snap = snapshot.read(tmp_path / "snap")
+    assert seen[0][:2] == ("1", "mono") and {"sched_switch", "sched_waking", "sched_process_fork"} <= seen[0][2]
+    assert snap.trace_path.name == "trace.txt" and len(ftrace.read(snap.trace_path).switches()) == 2
+    assert snap.cpu_stat().loc["/pods/x", "usage_usec"] == 500_000 and not list(tracefs.iterdir())
+
+
+def test_write__trace_that_is_refused_leaves_nothing(tmp_path, tracefs, monkeypatch):
+    def make(folder):
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr(snapshot_trace, "make_instance", make)
+    with pytest.raises(ValueError, match="trace=True: Permission denied at .*root is needed"):
+        snapshot.write(tmp_path / "snap", seconds=0, trace=True, root=tmp_path / "root")
+    assert [path.name for path in tmp_path.iterdir()] == ["root"] and not list(tracefs.iterdir())
+
+
+def test_write__stopped_half_way_leaves_nothing(tmp_path, tracefs):
+    def sleep(seconds):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        snapshot.write(tmp_path / "snap", seconds=9, trace=True, root=tmp_path / "root", sleep=sleep)
+    assert [path.name for path in tmp_path.iterdir()] == ["root"] and not list(tracefs.iterdir())
+
+
+REAL = Path("/sys/kernel/tracing/instances")
+
+
+@pytest.mark.skipif(not os.access(REAL, os.W_OK), reason="no tracefs that may be written")
+def test_write__real_trace_of_this_host(tmp_path):
+    snapshot.write(tmp_path / "snap", seconds=0.2, trace=True)
+    snap = snapshot.read(tmp_path / "snap")
+    trace = ftrace.read(snap.trace_path)
+    start, end = trace.window
+    assert len(trace.switches()) > 5 and end - start < 20_000_000_000
+    assert not [path for path in REAL.iterdir() if path.name == f"schedlab-{os.getpid()}"]
+
+
+def test_read__compressed_trace_and_bandwidth_slice(tmp_path):
+    _host(tmp_path / "root")
+    (tmp_path / "root/proc/sys/kernel/sched_cfs_bandwidth_slice_us").write_text("5000\n")
+    snapshot.write(tmp_path / "snap", seconds=0, root=tmp_path / "root")
+    (tmp_path / "snap/trace.txt.gz").write_bytes(gzip.compress(switch(1, 0, 0, 7, "R").encode()))
+    snap = snapshot.read(tmp_path / "snap")
+    assert snap.trace_path.name == "trace.txt.gz" and snap.bandwidth_slice_us == 5000
 
 
 @pytest.mark.parametrize(

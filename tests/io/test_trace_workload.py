@@ -58,6 +58,47 @@ def test_tape__runs_sleeps_and_wakers(trace):
     assert busy.name == "occupied CPU 1" and busy.cpus == (1,) and busy.program == (steps.kernel(1 * ms),)
 
 
+def test_tape__arrivals_as_recorded_with_samples(trace):
+    work = workload_from_trace(trace, {"task7": "/a", 8: "/b"}, arrivals="recorded", samples=True, wakers=False)
+    seven, eight, busy = work.tasks
+    ms = 1_000_000
+    assert seven.program == (
+        steps.mark(),
+        steps.run(10 * ms),
+        steps.sample(),
+        steps.until(15 * ms),
+        steps.run(10 * ms),
+        steps.sample(),
+        steps.until(30 * ms),
+        steps.run(1 * ms),
+    )
+    assert eight.program[3] == steps.until(15 * ms) and eight.start_ns == 4 * ms  # woken at 19 ms, 15 after its start
+    with pytest.raises(ValueError, match="arrivals='recorded': times that are drawn anew"):
+        workload_from_trace(trace, mode="resample", arrivals="recorded")
+
+
+def test_tape__late_work_does_not_move_what_comes_after(trace):
+    """Ten ms of another task first: with arrivals as recorded the third activation still begins at 30 ms."""
+    work = workload_from_trace(trace, {"task7": "/a"}, arrivals="recorded", samples=True, wakers=False)
+    hog = sl.Task("hog", sl.run("20ms"), nice=-20)
+    run = sl.simulate(
+        sl.Machine.uniform(1), sl.Kernel.version("6.12"), work.replace(tasks=(hog, work.tasks[0])), "1s", log=True
+    )
+    seven = run.tasks().iloc[1]
+    assert seven["end_ns"] < 50_000_000 and seven["nr_samples"] == 2
+
+
+def test_account__forked_tasks_are_where_their_parent_is(tmp_path):
+    fork = f"{'x':>16}-7       [000] d..2. {1.1:12.6f}: sched_process_fork: comm=x pid=7 child_comm=x child_pid={{}}\n"
+    path = tmp_path / "t.txt"
+    path.write_text(
+        switch(1.0, 0, 0, 7, "R") + fork.format(8) + fork.format(9) + switch(1.2, 0, 7, 8) + switch(1.3, 0, 8, 9)
+        + switch(1.4, 0, 9, 0)
+    )  # fmt: skip
+    told = account(ftrace.read(path), {7: "/a", 9: "/b"})
+    assert dict(zip(told.tasks["pid"], told.tasks["group"])) == {7: "/a", 8: "/a", 9: "/b"}
+
+
 def test_account__shares_and_what_is_not_placed(trace):
     told = account(trace, {7: "/a"})
     assert told.shares["real-time"] == pytest.approx(1 / 62) and told.shares["fair"] == pytest.approx(23 / 62)

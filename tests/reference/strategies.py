@@ -160,6 +160,7 @@ def steps_of(nr_cpus):
         times(SLEEP_NS).map(steps.sleep),
         times(SLEEP_NS).map(steps.sleep),
         st.sampled_from((3 * MS, 10 * MS, 16 * MS)).map(steps.timer),
+        st.sampled_from((2 * MS, 11 * MS, 30 * MS)).map(steps.until),
     )
     signal = st.one_of(
         name.map(steps.wait),
