@@ -129,6 +129,8 @@ def test_cluster__point_that_kills_every_worker_is_named(address):
 
 
 def test_cluster__workers_of_other_code_are_refused(address, monkeypatch):
+    with distributed.Client(address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
     monkeypatch.setattr(provenance, "code_digest", lambda: "0" * 64)
     with pytest.raises(ValueError, match="worker tcp://127.0.0.1:.* has other code of schedlab") as caught:
         quiet(scenario, GRID, scheduler=address)
