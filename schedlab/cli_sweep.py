@@ -40,6 +40,8 @@ def run_sweep(
     with _Told():
         if to is not None and to.suffix not in (".csv", ".parquet"):
             raise ValueError(f"--to {to}: a name that ends in .csv or .parquet")
+        if to is not None and not to.absolute().parent.is_dir():
+            raise ValueError(f"--to {to}: no folder {to.parent}")
         given = read(file)
         if seeds is not None:
             given["seeds"] = seeds

@@ -4,6 +4,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 
@@ -84,24 +85,36 @@ def report(
         raise Refused(f"--workers {workers}: at least 1")
     jobs = plan(names, given, out, notebooks)
     indexed = find_studies((), notebooks)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise Refused(f"--out {out}: {problem.strerror}") from None
     current = {job.study.name for job in jobs if resume and job.is_current()}
-    ended = {name: Outcome(name, "current") for name in current}
-    for outcome in ended.values():
-        on_end(outcome)
-    try:
-        _run_all([job for job in jobs if job.study.name not in current], workers, scheduler, on_cell, on_end, ended)
-    finally:
-        from .pages import write_index
+    to_run = [job for job in jobs if job.study.name not in current]
+    with _connect(scheduler, workers, to_run) as cluster:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise Refused(f"--out {out}: {problem.strerror}") from None
+        ended = {name: Outcome(name, "current") for name in current}
+        for outcome in ended.values():
+            on_end(outcome)
+        try:
+            _run_all(to_run, workers, cluster, on_cell, on_end, ended)
+        finally:
+            from .pages import write_index
 
-        write_index(indexed, out)
+            write_index(indexed, out)
     return [ended[job.study.name] for job in jobs]
 
 
-def _run_all(jobs, workers, scheduler, on_cell, on_end, ended):
+def _connect(scheduler, workers, jobs):
+    """Return the cluster to run on, before anything is written; None where no scheduler or no job was given."""
+    if scheduler is None or not jobs:
+        return nullcontext()
+    try:
+        return pool_for(scheduler, workers or len(jobs))
+    except ValueError as problem:
+        raise Refused(str(problem)) from None
+
+
+def _run_all(jobs, workers, cluster, on_cell, on_end, ended):
     """Run the jobs side by side and fill ``ended``; an interrupt ends our kernels and waits for the threads."""
     if not jobs:
         return
@@ -110,10 +123,10 @@ def _run_all(jobs, workers, scheduler, on_cell, on_end, ended):
         ended[job.study.name] = outcome
         on_end(outcome)
 
-    if scheduler is not None:
+    if cluster is not None:
         from .cluster import run_on
 
-        run_on(scheduler, jobs, workers, on_cell, take)
+        run_on(cluster, jobs, on_cell, take)
         return
     # Here, before the threads: two that import papermill at the same time can meet it half-initialised.
     import_papermill()

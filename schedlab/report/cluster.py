@@ -15,7 +15,6 @@ from .. import provenance
 from .._pool import Cluster, on_stop, stream
 from .execute import Kernels, import_papermill
 from .job import Job, Outcome, move_into_place, run, staging_for
-from .parameters import Refused
 
 # Two threads of a worker that import papermill at the same time can meet it half-initialised.
 _importing = threading.Lock()
@@ -34,26 +33,15 @@ class _Piece:
         return str(self.job)
 
 
-def run_on(scheduler, jobs, workers, on_cell, take) -> None:
-    """Run jobs on a cluster and call ``take(job, outcome)`` as each ends.
-
-    Raises
-    ------
-    Refused
-        When no scheduler answers there, or its workers do not run what runs here.
-    """
+def run_on(cluster: Cluster, jobs, on_cell, take) -> None:
+    """Run jobs on a cluster and call ``take(job, outcome)`` as each ends."""
+    topic, identity = f"schedlab-{cluster.token}", provenance.identity()
+    cluster.client.subscribe_topic(topic, lambda event: on_cell(*event[1]))
+    pieces = (_Piece(job, job.study.path.read_bytes(), cluster.token, identity) for job in jobs)
     try:
-        cluster = Cluster(scheduler, workers or len(jobs))
-    except ValueError as problem:
-        raise Refused(str(problem)) from None
-    with cluster:
-        topic, identity = f"schedlab-{cluster.token}", provenance.identity()
-        cluster.client.subscribe_topic(topic, lambda event: on_cell(*event[1]))
-        pieces = (_Piece(job, job.study.path.read_bytes(), cluster.token, identity) for job in jobs)
-        try:
-            stream(cluster, run_piece, pieces, lambda piece, found: take(piece.job, _put(piece.job, *found)))
-        finally:
-            cluster.client.unsubscribe_topic(topic)
+        stream(cluster, run_piece, pieces, lambda piece, found: take(piece.job, _put(piece.job, *found)))
+    finally:
+        cluster.client.unsubscribe_topic(topic)
 
 
 def run_piece(piece: _Piece) -> tuple[Outcome, dict[str, bytes]]:

@@ -3,10 +3,12 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -130,6 +132,7 @@ def test_mistake_in_the_file__one_line_and_status_2(capsys, toml, old, new, told
     ("arguments", "told"),
     [
         (["--to", "x.xls"], "ends in .csv or .parquet"),
+        (["--to", "nowhere/x.csv"], "--to nowhere/x.csv: no folder nowhere"),
         (["--workers", "0"], "workers=0: a whole number, at least 1"),
         (["--seeds", "0"], "seeds=0"),
         (["--shceduler", "x"], "--scheduler"),
@@ -169,6 +172,21 @@ def test_ctrl_c__status_130_and_the_same_command_goes_on(capsys, toml):
     assert "16 runs" in err and "0 of them" not in err
 
 
+def test_docs__examples_run(capsys, tmp_path, monkeypatch):
+    """The example in Python and the one in TOML of docs/sweeps.md."""
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text()
+    (code,), (toml,) = (re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL) for kind in ("python", "toml"))
+    names = {}
+    exec(compile(code, "sweeps.md", "exec"), names)  # noqa: S102  the point of the test
+    assert len(names["table"]) == 16 and "sample_p99_us" in capsys.readouterr().out
+    Path("burst.toml").write_text(toml)
+    status, out, err = _run(capsys, "burst.toml", "--seeds", "1")
+    assert status == 0 and len(out.splitlines()) == 5 and "/web.nr_throttled" in out
+    # both use burst.sweep, and neither takes the other's points
+    assert "4 points, 4 runs, 0 of them" in err
+
+
 def test_progress__lines_with_an_estimate_where_there_is_no_terminal(capsys, toml, monkeypatch):
     monkeypatch.setattr("schedlab.cli_sweep.EVERY_S", 0.0)
     _, _, err = _run(capsys, toml)
@@ -176,7 +194,7 @@ def test_progress__lines_with_an_estimate_where_there_is_no_terminal(capsys, tom
 
 
 def test_progress__bar_in_a_terminal(toml):
-    """rich takes a terminal for one by FORCE_COLOR's sibling; the bar shows count and estimate."""
+    """TTY_COMPATIBLE makes rich take a pipe for a terminal; the bar shows count and estimate."""
     command = [sys.executable, "-m", "schedlab.cli", "sweep", toml]
     shown = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TTY_COMPATIBLE": "1"})
     assert shown.returncode == 0 and "points/s, about 0 s left" in shown.stderr

@@ -143,13 +143,24 @@ def test_cluster__nobody_there_is_one_line(monkeypatch, tmp_path):
         quiet(scenario(), scheduler="tcp://127.0.0.1:9")
     assert "\n" not in str(caught.value)
     with pytest.raises(Refused, match="no Dask scheduler answers"):
-        report(["tiny"], notebooks=NOTEBOOKS, out=tmp_path, scheduler="nonsense://x")
+        report(["tiny"], notebooks=NOTEBOOKS, out=tmp_path / "out", scheduler="nonsense://x")
+    assert not (tmp_path / "out").exists()
 
 
 def test_cluster__without_dask_says_what_has_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ValueError, match=r"pip install 'schedlab\[cluster\]'"):
         quiet(scenario(), scheduler="tcp://127.0.0.1:9")
+
+
+def test_command_line__on_the_cluster_the_same_bytes(address, tmp_path, capsys):
+    from test_sweep_cli import FILE, _run
+
+    toml = tmp_path / "burst.toml"
+    toml.write_text(FILE)
+    here = _run(capsys, toml)
+    there = _run(capsys, toml, "--scheduler", address, "--store", tmp_path / "there")
+    assert here[:2] == there[:2] and here[0] == 0 and "0 of them" in there[2]
 
 
 # ------------------------------------------------------------------ reports
