@@ -83,9 +83,9 @@ def sweep(
     >>> import schedlab as sl
     >>> work = sl.Workload((sl.Group("/a", quota_us=10_000),), (sl.Task("t", sl.run("1s"), group="/a"),))
     >>> base = sl.Machine.uniform(1), sl.Kernel.version("6.12"), work, "1s"
-    >>> table = sl.sweep(base, {"quota_us": [10_000, 50_000]}, progress=False)
-    >>> table[["quota_us", "seed", "usage_usec"]].values.tolist()
-    [[10000, 0, 100000], [50000, 0, 500000]]
+    >>> table = sl.sweep(base, {"quota_us": [10_000, 100_000]}, progress=False)
+    >>> table[["quota_us", "seed", "nr_throttled"]].values.tolist()
+    [[10000, 0, 10], [100000, 0, 0]]
     """
     plan = Plan(scenario, grid, seeds=seeds, reduce=reduce, store=store, **options)
     return plan.run(workers=workers, scheduler=scheduler, progress=progress)

@@ -37,7 +37,7 @@ def in_words(seconds: float) -> str:
     Examples
     --------
     >>> in_words(7), in_words(95), in_words(7300)
-    ('7 s', '1 min 35 s', '2 h 2 min')
+    ('7 s', '1 min 35 s', '2 h 1 min')
     """
     seconds = round(seconds)
     if seconds < 60:
