@@ -52,6 +52,7 @@ _HOMES = {
     # the verb and its result
     "simulate": "simulate",
     "replicate": "simulate",
+    "sweep": "sweep",
     "Run": "run",
     "diff": "diff",
     # CPUs that come and go: the same nouns, and a prediction

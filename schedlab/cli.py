@@ -9,6 +9,7 @@ import typer
 
 from . import __version__
 from .cli_io import add_commands
+from .cli_sweep import Scheduler, run_sweep
 
 app = typer.Typer(
     name="schedlab",
@@ -111,6 +112,7 @@ def make_report(
     resume: Annotated[
         bool, typer.Option("--resume", help="Leave out reports that this very code and these parameters made.")
     ] = False,
+    scheduler: Scheduler = None,
     notebooks: Notebooks = None,
 ):
     """Run the notebooks and write reports/index.html with one folder a study."""
@@ -126,6 +128,7 @@ def make_report(
             notebooks=notebooks,
             workers=workers,
             resume=resume,
+            scheduler=scheduler,
             on_cell=progress.on_cell,
             on_end=progress.on_end,
         )
@@ -239,6 +242,7 @@ def gallery(out: Out = None):
 
 
 add_commands(app)
+app.command("sweep")(run_sweep)
 
 
 def _join_pairs(arguments: list[str]) -> list[str]:
@@ -270,7 +274,8 @@ def _problem_line(problem) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 a study failed or a prediction disagrees, 2 bad input, 130 stopped."""
+    """Run the command line and exit: 0 done, 1 something failed or a prediction disagrees, 2 bad input, 130 stopped."""
+    from ._pool import Failed
     from .report.parameters import Refused
 
     started = time.monotonic()
@@ -280,6 +285,9 @@ def main(arguments: list[str] | None = None) -> None:
     except Refused as problem:
         print(f"schedlab: {problem}", file=sys.stderr)
         sys.exit(2)
+    except Failed as problem:
+        print(f"schedlab: {problem}", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt:
         print(f"schedlab: stopped after {time.monotonic() - started:.0f} s", file=sys.stderr)
         sys.exit(130)

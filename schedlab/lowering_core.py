@@ -28,6 +28,9 @@ _PATCH_SWITCHES = {
     "no_active": "lb-no-active-balance",
 }
 
+#: 2**(-k/1024) in units of 2**-20; made once, as it costs more than a small simulation.
+_DECAY = np.array([round(2**20 * 2 ** (-k / 1024)) for k in range(1024)])
+
 
 def domain_lengths(machine, nr_tasks) -> dict[str, int]:
     """Lengths of the records of domains."""
@@ -63,7 +66,7 @@ def fill_core(state, machine, kernel, workload):
         tasks["load"][t] = int(state["se_weight"][t]) << FRACTION
     tasks["core_next"] = tasks["core_prev"] = -1
     state["waker_last"][:] = -1
-    state["decay_factor"][:] = [round(2**20 * 2 ** (-k / 1024)) for k in range(1024)]
+    state["decay_factor"][:] = _DECAY
     assert nr_tasks + machine.nr_cpus == len(state["waker_last"])
     _fill_domains(state, machine)
 

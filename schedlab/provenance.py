@@ -57,6 +57,29 @@ def versions() -> dict[str, str]:
     return dict(_versions())
 
 
+def identity() -> dict[str, str]:
+    """Return what two processes must have in common to compute the same bytes: code, data and versions."""
+    return {"code": code_digest(), "data": data_digest(), **versions()}
+
+
+def difference(here: dict[str, str], there: dict[str, str]) -> str:
+    """Return in words the first thing in which the identity of another process differs.
+
+    Examples
+    --------
+    >>> difference({"code": "a", "numpy": "2.4.6"}, {"code": "a", "numpy": "2.4.5"})
+    'has numpy 2.4.5, not 2.4.6 as here: install the same there (constraints.txt)'
+    """
+    for name, mine in here.items():
+        theirs = there.get(name, "none")
+        if theirs == mine:
+            continue
+        if name in ("code", "data"):
+            return f"has other {name} of schedlab ({theirs[:12]}, not {mine[:12]} as here): install the same there"
+        return f"has {name} {theirs}, not {mine} as here: install the same there (constraints.txt)"
+    return f"has also {', '.join(there.keys() - here.keys())}"
+
+
 def provenance(parameters: dict | None = None, seed: int | None = None) -> dict:
     """Return what made a result, ready for JSON.
 

@@ -199,7 +199,8 @@ class Run:
 
         Parameters
         ----------
-        labels : str or sequence of str
+        labels : str, sequence of str or None
+            None: all labels.
         percentile : float
             0 to 100.
         kind : {"sample", "wakeup"}
@@ -209,8 +210,11 @@ class Run:
         float
             Middle of the bucket that holds it; nan without values.
         """
-        labels = (labels,) if isinstance(labels, str) else tuple(labels)
         offset = ("wakeup", "sample").index(kind)
+        if labels is None:
+            counts = self.hists["count"][offset : 2 * len(self.workload.labels) : 2]
+            return self._percentile_of(self.buckets[2 * np.flatnonzero(counts) + offset].sum(axis=0), percentile)
+        labels = (labels,) if isinstance(labels, str) else tuple(labels)
         return self._percentile_of(
             sum(self.buckets[2 * self.workload.labels.index(label) + offset] for label in labels), percentile
         )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import concurrent.futures
-import os
-import threading
+from functools import partial
 
 import numpy as np
 
+from ._pool import Threads, check, stream
 from .engine import loop, record
 from .engine.bandwidth import ERROR_PERIOD_LOOP
 from .engine.debug import ERROR_INVARIANT
@@ -225,30 +224,20 @@ def replicate(
         raise ValueError(f"n={n!r}: a whole number, at least 1")
     from tqdm.auto import tqdm
 
-    stopping = threading.Event()
-
-    def check(now, until):
-        if stopping.is_set():
-            raise KeyboardInterrupt
-
     def one(k):
-        run = simulate(machine, kernel, workload, duration, seed=seed + k, progress=check, **options)
+        stop_early = partial(_check, pool.token)
+        run = simulate(machine, kernel, workload, duration, seed=seed + k, progress=stop_early, **options)
         return run if reduce is None else reduce(run)
 
+    def take(k, result):
+        results[k] = result
+        bar.update()
+
     results = [None] * n
-    with (
-        concurrent.futures.ThreadPoolExecutor(workers or os.cpu_count()) as pool,
-        tqdm(total=n, disable=not progress, leave=False, unit="run") as bar,
-    ):
-        futures = {pool.submit(one, k): k for k in range(n)}
-        try:
-            for future in concurrent.futures.as_completed(futures):
-                results[futures[future]] = future.result()
-                bar.update()
-        except BaseException:
-            # let running threads stop at their next chunk, and drop those that wait
-            stopping.set()
-            for future in futures:
-                future.cancel()
-            raise
+    with Threads(workers) as pool, tqdm(total=n, disable=not progress, leave=False, unit="run") as bar:
+        stream(pool, one, range(n), take)
     return results
+
+
+def _check(token, now, until):
+    check(token)

@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the nouns, the workloads, io and diff run and give what they say."""
+"""The examples in the docstrings of the nouns, the workloads, io, diff and sweep run and give what they say."""
 
 import doctest
 import importlib
@@ -8,6 +8,7 @@ import pytest
 MODULES = (
     *("units", "machine", "kernel", "patches", "phases", "cgroup", "steps", "durations", "workload", "_topology"),
     *("workloads.stress_ng", "workloads.schbench", "workloads.hogs", "io.lscpu", "timeline", "diff"),
+    *("provenance", "sweep", "sweep.points", "sweep.progress", "sweep.summary"),
     *(f"hotplug.{name}" for name in ("topology", "vmstat", "grace", "operations", "leastsq", "ramp", "predict")),
     *(f"hotplug.{name}" for name in ("fit", "shapes")),
 )

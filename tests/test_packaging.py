@@ -90,7 +90,18 @@ def test_wheel_ships_notebooks_and_data(tmp_path):
 def test_import_schedlab_imports_nothing_heavy():
     code = "import sys, schedlab; print(*{m.partition('.')[0] for m in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    heavy = {"numba", "pandas", "matplotlib", "seaborn", "papermill", "pyarrow", "rich", "typer", "IPython"}
+    heavy = {
+        "numba",
+        "pandas",
+        "matplotlib",
+        "seaborn",
+        "papermill",
+        "pyarrow",
+        "rich",
+        "typer",
+        "IPython",
+        "distributed",
+    }
     assert not heavy & set(loaded)
 
 
@@ -143,7 +154,9 @@ MAY_IMPORT = {
     "lowering": NOUNS | LEAVES | {"engine", "_jit", "lowering_channels", "lowering_core"},
     "lowering_core": NOUNS | LEAVES | {"engine"},
     "lowering_channels": NOUNS | LEAVES,
-    "simulate": NOUNS | LEAVES | {"engine", "hotplug", "run", "provenance", "lowering", "_jit"},
+    "_pool": LEAVES | {"provenance"},
+    "simulate": NOUNS | LEAVES | {"engine", "hotplug", "run", "provenance", "lowering", "_jit", "_pool"},
+    "sweep": NOUNS | LEAVES | {"simulate", "run", "provenance", "serial", "_pool", "workloads", "io"},
     "hotplug": NOUNS | LEAVES | {"_jit"},
     "io": NOUNS | LEAVES | {"run"},
     "published": LEAVES,
@@ -153,7 +166,7 @@ MAY_IMPORT = {
     | {"engine", "hotplug", "run", "provenance", "simulate", "io", "published", "workloads", "reference"},
     "figures": LEAVES,
 }
-EVERYTHING = {"report", "cli", "cli_io", "cli_whatif"}
+EVERYTHING = {"report", "cli", "cli_io", "cli_sweep", "cli_whatif"}
 
 
 def _room(path):

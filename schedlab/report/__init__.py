@@ -1,128 +1,27 @@
 """Reports: the notebooks through papermill, behind strict parameters, each moved into place when it is whole."""
 
-import json
 import os
 import shutil
 import threading
-import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from functools import partial
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 
-from .. import provenance
+from .._pool import on_stop, pool_for, stream
 from .._resources import reports_path
-from .execute import Kernels, Stopped, import_papermill, run_notebook
+from .execute import Kernels, import_papermill
+from .job import Job, Outcome, run
 from .parameters import Refused, convert
 from .studies import Study, find_studies
 
 __all__ = ["Outcome", "Refused", "Study", "find_studies", "gallery", "report"]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of one study: ``done``, ``current`` (its report was up to date), ``failed`` or ``stopped``."""
-
-    study: str
-    state: str
-    seconds: float = 0.0
-    message: str = ""
-
-
-@dataclass(frozen=True)
-class _Job:
-    study: Study
-    parameters: dict
-    out: Path
-
-    @property
-    def target(self) -> Path:
-        return self.out / self.study.name
-
-    @property
-    def failed(self) -> Path:
-        return self.out / f"{self.study.name}.failed.ipynb"
-
-    def made(self) -> dict:
-        """Return the manifest but for the seconds: two reports with the same one hold the same numbers."""
-        effective = {name: parameter.default for name, parameter in self.study.parameters.items()} | self.parameters
-        made = provenance.provenance(effective, effective.get("seed"))
-        return made | {
-            "study": self.study.name,
-            "title": self.study.title,
-            "notebook_digest": provenance.file_digest(self.study.path),
-        }
-
-    def is_current(self) -> bool:
-        """Tell whether the report in place was made by this very code, notebook, data and parameters."""
-        try:
-            manifest = json.loads((self.target / "manifest.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return False
-        manifest.pop("seconds", None)
-        return manifest == self.made()
-
-
-def _write_json(path, value):
-    path.write_text(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _replace(folder: Path, target: Path) -> None:
-    """Put a finished folder in the place of an earlier one; the earlier one stays until the new one is there."""
-    old = target.with_name(f".{target.name}.old-{os.getpid()}")
-    if target.exists():
-        os.rename(target, old)
-    try:
-        os.rename(folder, target)
-    except OSError:
-        if old.exists():
-            os.rename(old, target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _run(job: _Job, kernels: Kernels, on_cell) -> Outcome:
-    from papermill.exceptions import PapermillExecutionError
-
-    started = time.perf_counter()
-    if kernels.stopped:
-        return Outcome(job.study.name, "stopped")
-    staging = job.out / f".{job.study.name}.{os.getpid()}"
-    shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir(parents=True)
-    try:
-        notebook = run_notebook(job.study.path, job.parameters, staging, kernels, on_cell)
-        from .pages import write_page
-
-        made = job.made()
-        write_page(job.study, notebook, made, staging / "report.html")
-        seconds = time.perf_counter() - started
-        _write_json(staging / "manifest.json", made | {"seconds": round(seconds, 1)})
-        shutil.rmtree(staging / ".ipython", ignore_errors=True)
-        _replace(staging, job.target)
-        job.failed.unlink(missing_ok=True)
-        return Outcome(job.study.name, "done", seconds)
-    except PapermillExecutionError as problem:
-        os.replace(staging / "notebook.ipynb", job.failed)
-        where = f"{problem.ename}: {problem.evalue}".splitlines()[0]
-        message = f"cell {problem.exec_count}: {where} (the notebook so far: {job.failed})"
-        return Outcome(job.study.name, "failed", time.perf_counter() - started, message)
-    except Stopped:
-        return Outcome(job.study.name, "stopped", time.perf_counter() - started)
-    except Exception as problem:
-        state = "stopped" if kernels.stopped else "failed"
-        message = f"{type(problem).__name__}: {problem}".splitlines()[0]
-        return Outcome(job.study.name, state, time.perf_counter() - started, message)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-
-
-def plan(names, parameters: Mapping, out: Path, notebooks: Path | None) -> list[_Job]:
+def plan(names, parameters: Mapping, out: Path, notebooks: Path | None) -> list[Job]:
     """Return the jobs of a report; Refused where a study, a parameter's name or its value is wrong."""
     studies = find_studies(names, notebooks)
-    return [_Job(study, convert(study.name, study.parameters, dict(parameters)), out) for study in studies]
+    return [Job(study, convert(study.name, study.parameters, dict(parameters)), out) for study in studies]
 
 
 def report(
@@ -134,6 +33,7 @@ def report(
     notebooks: Path | None = None,
     workers: int | None = None,
     resume: bool = False,
+    scheduler=None,
     on_cell: Callable[[str, int, int], None] = lambda study, done, total: None,
     on_end: Callable[[Outcome], None] = lambda outcome: None,
 ) -> list[Outcome]:
@@ -158,8 +58,10 @@ def report(
         How many notebooks run side by side; by default one a core.
     resume
         Leave out studies whose report was made by the same code, data, notebook and parameters.
+    scheduler
+        Run whole notebooks on the workers of a Dask scheduler (address, scheduler file or client), a notebook a task.
     on_cell
-        Called from the notebooks' threads as ``on_cell(study, cells_done, cells)``.
+        Called from other threads as ``on_cell(study, cells_done, cells)``.
     on_end
         Called in this thread with each Outcome.
 
@@ -183,26 +85,48 @@ def report(
         raise Refused(f"--workers {workers}: at least 1")
     jobs = plan(names, given, out, notebooks)
     indexed = find_studies((), notebooks)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise Refused(f"--out {out}: {problem.strerror}") from None
     current = {job.study.name for job in jobs if resume and job.is_current()}
-    ended = {name: Outcome(name, "current") for name in current}
-    for outcome in ended.values():
-        on_end(outcome)
-    try:
-        _run_all([job for job in jobs if job.study.name not in current], workers, on_cell, on_end, ended)
-    finally:
-        from .pages import write_index
+    to_run = [job for job in jobs if job.study.name not in current]
+    with _connect(scheduler, workers, to_run) as cluster:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise Refused(f"--out {out}: {problem.strerror}") from None
+        ended = {name: Outcome(name, "current") for name in current}
+        for outcome in ended.values():
+            on_end(outcome)
+        try:
+            _run_all(to_run, workers, cluster, on_cell, on_end, ended)
+        finally:
+            from .pages import write_index
 
-        write_index(indexed, out)
+            write_index(indexed, out)
     return [ended[job.study.name] for job in jobs]
 
 
-def _run_all(jobs, workers, on_cell, on_end, ended):
+def _connect(scheduler, workers, jobs):
+    """Return the cluster to run on, before anything is written; None where no scheduler or no job was given."""
+    if scheduler is None or not jobs:
+        return nullcontext()
+    try:
+        return pool_for(scheduler, workers or len(jobs))
+    except ValueError as problem:
+        raise Refused(str(problem)) from None
+
+
+def _run_all(jobs, workers, cluster, on_cell, on_end, ended):
     """Run the jobs side by side and fill ``ended``; an interrupt ends our kernels and waits for the threads."""
     if not jobs:
+        return
+
+    def take(job, outcome):
+        ended[job.study.name] = outcome
+        on_end(outcome)
+
+    if cluster is not None:
+        from .cluster import run_on
+
+        run_on(cluster, jobs, on_cell, take)
         return
     # Here, before the threads: two that import papermill at the same time can meet it half-initialised.
     import_papermill()
@@ -210,19 +134,15 @@ def _run_all(jobs, workers, on_cell, on_end, ended):
     threading.Thread(target=lambda: import_module("nbconvert"), daemon=True).start()
 
     kernels = Kernels()
-    pool = ThreadPoolExecutor(max_workers=workers or min(len(jobs), len(os.sched_getaffinity(0))))
-    try:
-        pending = {pool.submit(_run, job, kernels, partial(on_cell, job.study.name)) for job in jobs}
-        while pending:
-            finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-            for outcome in (future.result() for future in finished):
-                ended[outcome.study] = outcome
-                on_end(outcome)
-    except KeyboardInterrupt:
-        kernels.stop()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+
+    def here(job):
+        return run(job, kernels, lambda *cells: on_cell(job.study.name, *cells))
+
+    with (
+        pool_for(None, workers or min(len(jobs), len(os.sched_getaffinity(0)))) as pool,
+        on_stop(pool.token, kernels.stop),
+    ):
+        stream(pool, here, jobs, take)
 
 
 def gallery(out: Path | None = None, notebooks: Path | None = None) -> list[Path]:

@@ -7,12 +7,10 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from .._pool import Stopped
+
 # Years a matplotlib SVG or PDF would otherwise carry; any fixed moment does.
 _EPOCH = "1700000000"
-
-
-class Stopped(Exception):
-    """The run was stopped from outside before it ended."""
 
 
 class Kernels:

@@ -1,0 +1,265 @@
+"""Many pieces of work at a time, in threads or on a Dask cluster: streamed, with a bounded number under way."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import itertools
+import os
+import queue
+import time
+import uuid
+
+from ._check import wrong
+
+#: How long to try to reach a scheduler, and between two looks at how many workers it has; s.
+CONNECT_S, LOOK_S = 10, 2
+#: Pieces under way while a cluster has no worker yet, so that one that grows with its load sees a load.
+AHEAD = 16
+
+
+class Stopped(Exception):
+    """The work was stopped from outside before it ended."""
+
+
+class Failed(RuntimeError):
+    """A piece of work cannot be done, or the cluster was lost; the message is one line."""
+
+
+# What was stopped in this process, and what to call when it is: threads and workers of a cluster look here.
+_stopped: set[str] = set()
+_to_call: dict[str, set] = {}
+
+
+def stop(token: str) -> None:
+    """Stop all work of a pool in this process."""
+    _stopped.add(token)
+    for callback in list(_to_call.get(token, ())):
+        callback()
+
+
+def check(token: str) -> None:
+    """Raise Stopped when the pool of that token was stopped."""
+    if token in _stopped:
+        raise Stopped
+
+
+@contextlib.contextmanager
+def on_stop(token: str, callback):
+    """Call `callback` when the pool of that token is stopped, also when it was before."""
+    callbacks = _to_call.setdefault(token, set())
+    callbacks.add(callback)
+    try:
+        if token in _stopped:
+            callback()
+        yield
+    finally:
+        callbacks.discard(callback)
+
+
+def stream(pool, function, items, take) -> None:
+    """Call ``take(item, function(item))`` for all items, in the order in which they end.
+
+    Not more than ``pool.room()`` are under way and `items` is read only so far, so that memory does not grow with their
+    number. An exception, Ctrl-C among them, stops those that run; what had ended by then is taken all the same.
+
+    Parameters
+    ----------
+    pool : Threads or Cluster
+    function : callable
+        Runs in a thread or on a worker; it ends early by `check` of ``pool.token``.
+    items : iterable
+    take : callable
+        Called in this thread.
+    """
+    items, under_way = iter(items), {}
+    try:
+        while True:
+            for item in itertools.islice(items, max(0, pool.room() - len(under_way))):
+                under_way[pool.submit(function, item)] = item
+            if not under_way:
+                return
+            for future in pool.wait(list(under_way)):
+                take(under_way[future], pool.result(future, under_way[future]))
+                del under_way[future]
+    except BaseException:
+        pool.stop(list(under_way))
+        for future, item in under_way.items():
+            if pool.succeeded(future):
+                take(item, pool.result(future, item))
+        raise
+
+
+class Threads:
+    """Threads of this process; the engine does not hold the GIL."""
+
+    def __init__(self, workers: int | None = None):
+        self.token = uuid.uuid4().hex
+        self._workers = workers or len(os.sched_getaffinity(0))
+        self._pool = concurrent.futures.ThreadPoolExecutor(self._workers)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def room(self) -> int:
+        """How many pieces may be under way: twice the threads, so that none waits for the next."""
+        return 2 * self._workers
+
+    def submit(self, function, item):
+        """Begin a piece of work."""
+        return self._pool.submit(function, item)
+
+    def wait(self, futures):
+        """Wait for one or more to end, and return those."""
+        return concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_COMPLETED).done
+
+    def result(self, future, item):
+        """Return what a piece gave, or raise what it raised."""
+        return future.result()
+
+    def succeeded(self, future) -> bool:
+        """Tell whether a piece ended and gave something."""
+        return future.done() and not future.cancelled() and future.exception() is None
+
+    def stop(self, futures) -> None:
+        """Drop what waits, and let what runs end at its next check."""
+        stop(self.token)
+        concurrent.futures.wait([future for future in futures if not future.cancel()])
+
+
+class Cluster:
+    """The workers of a Dask scheduler.
+
+    Parameters
+    ----------
+    scheduler : str or distributed.Client
+        Address such as "tcp://host:8786", the path of a scheduler file, or a client that is there already.
+    workers : int, optional
+        Most pieces under way; by default three for each thread of the cluster.
+
+    Raises
+    ------
+    ValueError
+        When no scheduler answers there, or a worker does not run what runs here.
+
+    Notes
+    -----
+    A piece moves to another worker when its own dies, as often as the scheduler's ``allowed-failures`` says.
+    """
+
+    def __init__(self, scheduler, workers: int | None = None):
+        self.token = uuid.uuid4().hex
+        self._distributed = _distributed(scheduler)
+        self._mine = isinstance(scheduler, str | os.PathLike)
+        self.name = str(scheduler) if self._mine else scheduler.scheduler.address
+        self.client = self._connect(scheduler) if self._mine else scheduler
+        self._ended = queue.SimpleQueue()
+        self._most, self._room, self._looked = workers, AHEAD, -LOOK_S
+        try:
+            self._check_workers()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _connect(self, scheduler):
+        where = {"scheduler_file": str(scheduler)} if os.path.isfile(scheduler) else {"address": str(scheduler)}
+        try:
+            return self._distributed.Client(**where, timeout=CONNECT_S, set_as_default=False)
+        except (OSError, ValueError) as error:
+            said = f" ({error})" if isinstance(error, ValueError) else f" within {CONNECT_S} s"
+            raise wrong("scheduler", str(scheduler), f"no Dask scheduler answers there{said}") from None
+
+    def _check_workers(self):
+        from . import provenance
+
+        here = provenance.identity()
+        found = self.client.run(provenance.identity, on_error="return")
+        for address, there in found.items():
+            if isinstance(there, BaseException):
+                said = f"{type(there).__name__}: {there}".splitlines()[0]
+                raise wrong("scheduler", self.name, f"worker {address} cannot run schedlab: {said}")
+            if there != here:
+                raise wrong("scheduler", self.name, f"worker {address} {provenance.difference(here, there)}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._mine:
+            self.client.close()
+
+    def room(self) -> int:
+        """How many pieces may be under way; workers may come and go."""
+        if self._most:
+            return self._most
+        if time.monotonic() - self._looked > LOOK_S:
+            self._looked = time.monotonic()
+            self._room = max(AHEAD, 3 * sum(self.client.nthreads().values()))
+        return self._room
+
+    def submit(self, function, item):
+        """Begin a piece of work."""
+        future = self.client.submit(function, item, pure=False, key=f"schedlab-{uuid.uuid4().hex}")
+        future.add_done_callback(self._ended.put)
+        return future
+
+    def wait(self, futures):
+        """Wait for one or more to end, and return those; none when that takes long."""
+        ended = []
+        try:
+            ended.append(self._ended.get(timeout=LOOK_S))
+            while True:
+                ended.append(self._ended.get_nowait())
+        except queue.Empty:
+            return ended
+
+    def _lost(self):
+        return Failed(f"scheduler={self.name!r}: lost; what was finished by then is kept")
+
+    def result(self, future, item):
+        """Return what a piece gave, or raise what it raised."""
+        try:
+            return future.result()
+        except (Failed, Stopped):
+            raise
+        except self._distributed.KilledWorker:
+            raise Failed(f"{item}: each worker that began it died (out of memory?)") from None
+        except concurrent.futures.CancelledError:
+            raise self._lost() from None
+        except Exception as error:
+            raise Failed(f"{item}: {type(error).__name__}: {error}".splitlines()[0]) from error
+
+    def succeeded(self, future) -> bool:
+        """Tell whether a piece ended and gave something."""
+        return future.status == "finished"
+
+    def stop(self, futures) -> None:
+        """Drop what waits, and let what runs end at its next check."""
+        with contextlib.suppress(OSError, concurrent.futures.CancelledError, self._distributed.TimeoutError):
+            self.client.run(stop, self.token, on_error="ignore")
+            self.client.cancel([future for future in futures if not future.done()])
+
+
+def _distributed(scheduler):
+    try:
+        import distributed
+    except ImportError:
+        rule = "Dask is not installed; the extra has it: pip install 'schedlab[cluster]'"
+        raise wrong("scheduler", str(scheduler), rule) from None
+    return distributed
+
+
+def pool_for(scheduler, workers: int | None):
+    """Return threads, or a cluster where a scheduler is named.
+
+    Raises
+    ------
+    ValueError
+        For a number of workers below 1, or a scheduler that does not answer.
+    """
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise wrong("workers", workers, "a whole number, at least 1")
+    return Threads(workers) if scheduler is None else Cluster(scheduler, workers)
