@@ -65,6 +65,7 @@ _HOMES = {
     "write_comparison": "tables",
     "save_figure": "figures",
     # rooms
+    "explore": "",
     "studies": "",
     "figures": "",
     "workloads": "",
