@@ -17,6 +17,8 @@ _QUOTAS = (*_MS, 1000, 1200, 1600, 2000, 3000, 4000, 6400)
 _PERIODS = (5, 10, 20, 25, 40, 50, 80, 100, 150, 200, 250, 400, 500, 1000)
 _BURSTS = (0, *_MS, 1000)
 _PHASES = tuple(range(0, 100, 5))
+#: Stands for None on a slider, to which None is no option chosen.
+_NONE = "none"
 
 
 class GroupCard:
@@ -40,15 +42,16 @@ class GroupCard:
         }
         for widget in self.fields.values():
             widget.style = {"description_width": "58px"}
-            widget.layout.width = "270px"
+            widget.layout.width = "232px"
         head = widgets.HTML(f'<b style="color:{_COLOURS[k]}">&#9632; group {PATHS[k]}</b>')
-        frame = widgets.Layout(border=f"1px solid {COLOURS['line']}", padding="4px 8px", margin="2px 6px 2px 0")
+        frame = widgets.Layout(border=f"1px solid {COLOURS['line']}", padding="4px 8px", margin="2px 4px 2px 0")
         self.box = widgets.VBox([head, *self.fields.values()], layout=frame)
 
     @property
     def settings(self) -> GroupSettings:
         """What the controls say."""
-        return GroupSettings(**{name: widget.value for name, widget in self.fields.items()})
+        values = {name: widget.value for name, widget in self.fields.items()}
+        return GroupSettings(**{name: None if value == _NONE else value for name, value in values.items()})
 
 
 def _steps(name, values, value, without=None, last=False):
@@ -56,10 +59,8 @@ def _steps(name, values, value, without=None, last=False):
     values = sorted({*values, *((value,) if value is not None else ())})
     options = [(f"{v:g} ms", v) for v in values]
     if without:
-        options = [*options, (without, None)] if last else [(without, None), *options]
-    # by its place: the widget takes a value of None for no value
-    place = [option for _, option in options].index(value)
-    return widgets.SelectionSlider(options=options, index=place, description=name)
+        options = [*options, (without, _NONE)] if last else [(without, _NONE), *options]
+    return widgets.SelectionSlider(options=options, value=_NONE if value is None else value, description=name)
 
 
 class Controls:
@@ -79,25 +80,18 @@ class Controls:
         self.machine = _choice("machine", [*_UNIFORM, *machines], scenario.machine)
         self.kernel = _choice("kernel", KERNELS, scenario.kernel)
         self.balance = _choice("balancing", ["simple", "kernel"], scenario.balance)
-        tip = "Core scheduling: each group has a cookie of its own; siblings of a core run one group at a time"
-        self.cookies = widgets.Checkbox(scenario.cookies, description="core scheduling: a cookie for each group", tooltip=tip)
-        self.cookies.indent, self.cookies.layout.width = False, "320px"
-        self.nr_groups = widgets.ToggleButtons(
-            options=[2, 3, 4],
-            value=len(scenario.groups),
-            description="groups",
-            style={"description_width": "70px", "button_width": "36px"},
-        )
-        self.nr_groups.layout.width = "270px"
+        self.cookies = widgets.Checkbox(scenario.cookies, description="core scheduling: a cookie for each group")
+        self.cookies.indent, self.cookies.layout.width = False, "290px"
+        self.nr_groups = _choice("groups", [2, 3, 4], len(scenario.groups), "150px")
         self.length_ms = widgets.IntSlider(scenario.length_ms, 50, 2000, 50, description="run (ms)")
         self.length_ms.max = max(2000, scenario.length_ms)
         self.seed = widgets.BoundedIntText(scenario.seed, 0, 2**31 - 1, description="seed")
         self.shown_ms = widgets.IntRangeSlider(
             value=(0, scenario.length_ms), min=0, max=scenario.length_ms, description="show (ms)"
         )
-        self.shown_ms.layout.width = "400px"
+        self.shown_ms.layout.width = "380px"
         self.seed.layout.width, self.seed.style = "150px", {"description_width": "40px"}
-        self.length_ms.layout.width, self.length_ms.style = "270px", {"description_width": "70px"}
+        self.length_ms.layout.width, self.length_ms.style = "260px", {"description_width": "70px"}
         kernel = _kernel(scenario.kernel)
         chosen = kernel.patches if scenario.patches is None else scenario.patches
         self.patches = {name: _patch(name, name in chosen) for name in OFFERED}
@@ -126,9 +120,7 @@ class Controls:
     def box(self):
         """All controls, laid out."""
         wrap = widgets.Layout(flex_flow="row wrap")
-        patches = widgets.GridBox(
-            list(self.patches.values()), layout=widgets.Layout(grid_template_columns="repeat(auto-fill, 250px)")
-        )
+        patches = widgets.VBox([_explained(name, box) for name, box in self.patches.items()])
         fold = widgets.Accordion([patches], titles=("patches: those of the release are ticked",))
         first = widgets.HBox([self.machine, self.kernel, self.balance, self.cookies], layout=wrap)
         second = widgets.HBox([self.nr_groups, self.length_ms, self.shown_ms, self.seed], layout=wrap)
@@ -187,12 +179,19 @@ def _kernel(version):
     return Kernel.version(version)
 
 
-def _choice(name, options, value):
+def _choice(name, options, value, width="236px"):
     options = [*options, *([] if value in options else [value])]
     box = widgets.Dropdown(options=options, value=value, description=name, style={"description_width": "70px"})
-    box.layout.width = "270px"
+    box.layout.width = width
     return box
 
 
 def _patch(name, on):
-    return widgets.Checkbox(on, description=name, indent=False, tooltip=f"{PATCHES[name].kind}: {PATCHES[name].title}")
+    box = widgets.Checkbox(on, description=name, indent=False)
+    box.layout.width = "250px"
+    return box
+
+
+def _explained(name, box):
+    patch = PATCHES[name]
+    return widgets.HBox([box, widgets.Label(f"{patch.title} ({patch.merged or patch.kind})")])

@@ -235,7 +235,7 @@ class Scenario:
         fewer, more = self._changes(Kernel.version(self.kernel))
         for method, names in (("without_patch", fewer), ("with_patch", more)):
             if names:
-                code += f".{method}({', '.join(_quoted(name) for name in names)})"
+                code += f".{method}({_listed(names)})"
         return code
 
     def _programs(self):
@@ -258,6 +258,12 @@ def _us(value_ms: float) -> int:
 
 def _quoted(text: str) -> str:
     return f'"{text}"'
+
+
+def _listed(names):
+    """Return names as arguments: in one line where they are few."""
+    quoted = [_quoted(name) for name in names]
+    return ", ".join(quoted) if len(quoted) <= 2 else "".join(f"\n    {name}," for name in quoted) + "\n"
 
 
 def _arguments(path, files):

@@ -38,7 +38,7 @@ class View:
         """
         same = last is not None and last.scenario == scenario
         run = last.run if same else scenario.run()
-        end_ms = scenario.length_ms if end_ms is None else min(end_ms, scenario.length_ms)
+        end_ms = scenario.length_ms if end_ms is None else max(1, min(end_ms, scenario.length_ms))
         start_ms = max(0, min(start_ms, end_ms - 1))  # at least a millisecond is shown
         return cls(scenario, run, last.tables if same else Tables.of(run), start_ms, end_ms)
 

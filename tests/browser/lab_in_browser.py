@@ -102,7 +102,12 @@ def running_lab(folder: Path, notebooks: Path):
     env.pop("SCHEDLAB_REPORT_DIR", None)
     token = secrets.token_hex(16)
     command = [sys.executable, "-m", "jupyter", "lab", str(notebooks), *arguments, "--no-browser", "--allow-root"]
-    command += ["--ip=127.0.0.1", "--port=0", f"--IdentityProvider.token={token}", "--LabApp.expose_app_in_browser=True"]
+    command += [
+        "--ip=127.0.0.1",
+        "--port=0",
+        f"--IdentityProvider.token={token}",
+        "--LabApp.expose_app_in_browser=True",
+    ]
     log_file = folder / "lab.log"
     with log_file.open("w") as log:
         server = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
@@ -133,7 +138,8 @@ def _browser(folder):
     options = ChromeOptions()
     options.binary_location = _found(CHROMIUM)
     # no sandbox: root has none, and only our own page is opened
-    flags = ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1500,1400")
+    # so high that all is in view: JupyterLab takes cells that are not out of the page
+    flags = ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1500,4000")
     for flag in (*flags, f"--user-data-dir={folder / 'chromium'}"):
         options.add_argument(flag)
     browser = Chrome(options=options, service=Service(_found(_DRIVERS)))

@@ -16,7 +16,7 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select  # noqa: E402
 
 from schedlab.explore.controls import Controls  # noqa: E402
-from schedlab.explore.scenario import Scenario  # noqa: E402
+from schedlab.explore.scenario import OFFERED, Scenario  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(bool(missing()), reason=missing()),
@@ -38,8 +38,7 @@ new MutationObserver(() => {
 }).observe(document.body, {childList: true, subtree: true});
 """
 _LABEL = """
-const box = arguments[0].closest('.jupyter-widgets');
-return (box.querySelector('label > span, label') || box).innerText.trim();
+return arguments[0].closest('.widget-inline-hbox').querySelector('label').textContent.trim();
 """
 
 
@@ -52,7 +51,8 @@ def lab(tmp_path_factory):
     explore = notebooks / "explore.ipynb"
     text = explore.read_text(encoding="utf-8")
     assert 'sl.report_dir(\\"explore\\")' in text
-    explore.write_text(text.replace('sl.report_dir(\\"explore\\")', json.dumps(str(folder / "out"))[1:-1].join(('\\"',) * 2)))
+    place = json.dumps(json.dumps(str(folder / "out")))[1:-1]
+    explore.write_text(text.replace('sl.report_dir(\\"explore\\")', place), encoding="utf-8")
     with running_lab(folder, notebooks) as lab:
         lab.out = folder / "out"
         yield lab
@@ -75,6 +75,9 @@ def page(lab):
     ))  # fmt: skip
     lab.command("notebook:run-all-cells")
     wait_for("the picture", lambda: lab.find(".schedlab-said"))
+    # widgets are put into the page one by one
+    wait_for("the sliders", lambda: len(lab.find(".widget-hslider")) == 2 + 6 * 4)
+    wait_for("the patches", lambda: len(lab.find(".widget-checkbox input")) == 1 + len(OFFERED))
     wait_for("the last cell", lambda: (lab.out / "scenarios" / "explore.py").exists())
     lab.script(_STOPWATCH)
     return lab
@@ -125,7 +128,6 @@ def test_page__moving_a_slider_changes_the_figure(page, record_property):
     assert _picture(page) == before
     keys = [Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT] * 5
     timed = [_move(page, "quota", lambda k=k, key=key: quotas[k % 2].send_keys(key))[0] for k, key in enumerate(keys)]
-    assert page.script("return window.redraws").__len__() >= 22
     median, load = statistics.median(timed), os.getloadavg()[0]
     record_property(
         "measured",
@@ -140,28 +142,27 @@ def test_page__what_cannot_be_is_one_line(page):
     (burst,) = _sliders(page, "burst")[:1]
     _, said = _move(page, "burst", lambda: burst.send_keys(Keys.END))
     assert said.startswith("Cannot be: group /a: burst_us=1000000: at most quota_us=") and "\n" not in said
-    assert "opacity: 0.35" in _picture(page)
+    assert "opacity:0.35" in _picture(page)
     _, said = _move(page, "burst", lambda: burst.send_keys(Keys.HOME))
-    assert "Cannot be" not in said and "opacity: 1" in _picture(page)
+    assert "Cannot be" not in said and "opacity:1" in _picture(page)
 
 
 def test_page__each_control_moves_and_leaves_no_exception(page, record_property):
     moved = Counter()
-    four = next(button for button in page.find(".widget-toggle-button") if button.text == "4")
+    dropdowns = {page.script(_LABEL, element): Select(element) for element in page.find(".widget-dropdown select")}
     moved["groups"] += 1
-    timed = [_move(page, "groups", four.click)]
-    page.find(".jp-Collapse-header, .jupyter-widget-Accordion .lm-Widget")[0].click()
+    timed = [_move(page, "groups", lambda: dropdowns.pop("groups").select_by_visible_text("4"))]
+    page.find(".jupyter-widget-Collapse-header")[0].click()
     wait_for("the list of patches", lambda: page.find(".widget-checkbox input")[-1].is_displayed())
     for handle in page.find(".widget-hslider .noUi-handle-lower"):
         name, key = page.script(_LABEL, handle), _key(handle)
         moved[name] += 1
         timed += [_move(page, name, lambda h=handle, k=key: h.send_keys(k)) for key in (key, _BACK[key])]
     for box in page.find(".widget-checkbox input"):
-        name = page.script("return arguments[0].closest('label').innerText.trim()", box)
+        name = page.script("return arguments[0].closest('label').textContent.trim()", box)
         moved[name] += 1
         timed += [_move(page, name, box.click) for _ in range(2)]
-    for element in page.find(".widget-dropdown select"):
-        name, choice = page.script(_LABEL, element), Select(element)
+    for name, choice in dropdowns.items():
         first = choice.first_selected_option.text
         moved[name] += 1
         other = next(option.text for option in choice.options if option.text not in (first, "uniform-1cpu"))

@@ -42,14 +42,14 @@ def _drawn(item):
     if isinstance(item, Boxes):
         corners = item.corners.copy()
         corners[:, 2:] -= corners[:, :2]
-        path = "".join(["M%.1f,%.1fh%.1fv%.1fH%.1fz" % (x, y, w, h, x) for x, y, w, h in corners.tolist()])
+        path = "".join([f"M{x:.1f},{y:.1f}h{w:.1f}v{h:.1f}H{x:.1f}z" for x, y, w, h in corners.tolist()])
         if item.hatch:
             return f'<path d="{path}" fill="url(#{_id(item.hatch, item.colour)})"/>'
         # the thin edge keeps a box visible that is narrower than a pixel
         edge = f'stroke="{item.colour}" stroke-width="0.4" '
         return f'<path d="{path}" fill="{item.colour}" {edge}opacity="{item.opacity:g}"/>'
     if isinstance(item, Lines):
-        path = "".join(["M%.1f,%.1fL%.1f,%.1f" % tuple(ends) for ends in item.ends.tolist()])
+        path = "".join([f"M{x0:.1f},{y0:.1f}L{x1:.1f},{y1:.1f}" for x0, y0, x1, y1 in item.ends.tolist()])
         dashes = ' stroke-dasharray="5 3"' if item.dashed else ""
         return f'<path d="{path}" stroke="{item.colour}" stroke-width="{item.width:g}" fill="none"{dashes}/>'
     weight = ' font-weight="bold"' if item.bold else ""
