@@ -44,8 +44,11 @@ lint: $(STAMP)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
+# Opens on the start page. Its settings come from notebooks/.lab: Markdown opens rendered, no news are fetched.
+LAB_CONFIG = $(CURDIR)/notebooks/.lab$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}
+
 lab: $(STAMP)
-	@$(BIN)/jupyter lab notebooks
+	@JUPYTER_CONFIG_PATH="$(LAB_CONFIG)" $(BIN)/jupyter lab notebooks --LabApp.default_url=/lab/tree/README.md
 
 # SimSo insists on SimPy 2.3.1, which must not take the place of SimPy 4: it gets a folder of its own.
 $(PEERS): $(STAMP)

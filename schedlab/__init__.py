@@ -67,6 +67,7 @@ _HOMES = {
     "write_comparison": "tables",
     "save_figure": "figures",
     # rooms
+    "explore": "",
     "studies": "",
     "figures": "",
     "workloads": "",

@@ -10,3 +10,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("deterministic")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say what tests measured (``record_property("measured", ...)``), also where they ran in another process."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            if name == "measured" and report.when == "call":
+                terminalreporter.write_line(f"MEASURED {value}")

@@ -166,6 +166,8 @@ MAY_IMPORT = {
     | {"engine", "hotplug", "run", "provenance", "simulate", "io", "published", "workloads", "reference"},
     "figures": LEAVES,
 }
+# The page, on top of studies and figures; nobody imports it.
+MAY_IMPORT["explore"] = MAY_IMPORT["studies"] | {"figures", "tables"}
 EVERYTHING = {"report", "cli", "cli_io", "cli_sweep", "cli_whatif"}
 
 
@@ -219,6 +221,17 @@ def test_the_import_check_sees_relative_and_absolute_imports(tmp_path, monkeypat
 
 
 # ------------------------------------------------------------------ notebooks and documentation
+
+
+def test_start_page__says_what_each_notebook_answers_and_how_long_it_takes():
+    """A row a notebook, with the minutes of its metadata: add one to notebooks/README.md with a new notebook."""
+    text = (TOP / "notebooks" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[(\w+)\]\((\w+)\.ipynb\) \| (.{20,}) \| ([\d.]+) (s|min) \|$", text, re.MULTILINE)
+    takes = {name: float(number) / (60 if unit == "s" else 1) for name, _, _, number, unit in rows}
+    assert [name for name, target, *_ in rows if name != target] == []
+    paths = (TOP / "notebooks").glob("*.ipynb")
+    said = {path.stem: json.loads(path.read_text())["metadata"]["schedlab"] for path in paths}
+    assert takes == {name: pytest.approx(metadata["minutes"], abs=0.05) for name, metadata in said.items()}
 
 
 def _cells(path):
