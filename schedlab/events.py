@@ -104,8 +104,8 @@ class SetCpuOnline:
 class HoldCpu:
     """A CPU is held with interrupts off, or its run queue locked: what happens there waits until the end.
 
-    Its task makes no progress, though it is charged. Ticks, timers, requests and wake-ups to it come late. See
-    `schedlab.hotplug.as_events`.
+    Its task makes no progress, though it is charged. Ticks, timers, requests and wake-ups to it come late, and so does
+    what its siblings pick for it. See `schedlab.hotplug.as_events`.
 
     Examples
     --------

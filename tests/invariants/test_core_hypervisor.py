@@ -37,7 +37,7 @@ def gaps_of(run, task, begin, end):
     return gaps[gaps > 0]
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(hosts())
 def test_g18__gaps_in_the_windows(host):
     """A window's count, longest and sum are those of the gaps above the threshold; N_max is at most N_sum."""
