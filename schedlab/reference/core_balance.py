@@ -13,7 +13,7 @@ def balance(m, cpu: CpuRecord):
     """The balance callback of a pick that left the CPU forced idle; cf. sched_core_balance()."""
     cpu.sibling.counts["nr_core_balances"] += 1
     spans = domains(m, cpu)
-    for span in spans:
+    for span in spans if not m.kernel.has("no-force-idle-steal") else ():
         if is_asked(m, cpu.number) or steal_in(m, cpu, span):
             return
     if not m.kernel.has("force-idle-push"):

@@ -18,6 +18,7 @@ CORE_PATCHES = (
     "no-forceidle-snapshot",
     "no-forceidle-tick",
     "cookie-not-enqueued",
+    "no-force-idle-steal",
 )
 PUSH_PATCHES = ("push-recheck", "push-skip-core-pick", "push-skip-delayed", "push-by-quality")
 COOKIES = (0, 1, 1, 2, 2, 3)
