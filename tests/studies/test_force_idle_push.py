@@ -305,6 +305,10 @@ def test_compare__overlapping_intervals_are_not_shown(compared_with):
     found = compared_with(made_up(push=0.6, lb_c=0.5, push_lb_c=0.49))
     row = found.table().set_index("quantity").loc["noise_percent.push+lb_c"]
     assert row["role"] == "context" and row["claim"].endswith(comparison.NOT_SHOWN)
+    line = next(
+        line for line in study.say_comparison(found.table()).splitlines() if "`noise_percent.push+lb_c`" in line
+    )
+    assert line.endswith("| context | not shown |")
     clear = compared_with(made_up(push=0.6, lb_c=0.5, push_lb_c=0.3)).table().set_index("quantity")
     assert clear.loc["noise_percent.push+lb_c", ["role", "agrees"]].tolist() == ["prediction", True]
     assert clear.loc["noise_percent.push", "agrees"] is True

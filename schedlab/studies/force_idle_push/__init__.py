@@ -4,7 +4,6 @@ The order of the notebook: one core by hand, the posted experiment, what its noi
 patches together, the cost, core scheduling against SMT off, and the comparison with the published numbers.
 """
 
-from ..bandwidth_timers import say_comparison
 from .comparison import compare, df_failures, df_together
 from .cost import df_cost
 from .experiment import PUBLISHED, df_burst, df_causes, df_noise, df_runs, df_work
@@ -14,7 +13,7 @@ from .micro import RELEASE_MS, df_micro, df_schedules
 from .scenario import VARIANTS, Scenario
 from .smt_off import df_busy, df_crossover, df_smt_off
 from .text import say_causes, say_micro, say_noise, say_scenario, say_schedules, say_tornado
-from .text_combined import check_claims, say_combined, say_cost, say_smt_off, say_verdict
+from .text_combined import check_claims, say_combined, say_comparison, say_cost, say_smt_off, say_verdict
 from .tornado import df_tornado
 
 __all__ = [

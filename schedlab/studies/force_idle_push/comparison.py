@@ -54,7 +54,7 @@ def compare(
     comparison = Comparison()
     _add_noise(comparison, scenario, runs)
     for layout, part in micro.groupby("layout", sort=False):
-        name = f"forced_idle_percent.{layout.replace(' ', '')}"
+        name = f"forced_idle_percent.{layout.replace(' ', '').replace('|', '/')}"
         expected = part["expected_forced_idle"].iloc[0]
         comparison.add(MICRO, name, "%", expected, part["forced_idle"].to_numpy(), plus_minus=MICRO_POINTS)
     _add_busy(comparison, busy)

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from ...published import Comparison
+from .. import bandwidth_timers
 from . import comparison as compared
 from .cost import AGAIN_MS
 from .experiment import PUBLISHED
@@ -181,6 +182,15 @@ def say_verdict(scenario: Scenario, comparison: Comparison, runs: pd.DataFrame) 
         f"{row.why}"
         for row in failures.itertuples()
     ]
+    return "\n".join(lines)
+
+
+def say_comparison(table: pd.DataFrame) -> str:
+    """Return a whole comparison as a Markdown table; a row whose intervals overlap says "not shown"."""
+    lines = bandwidth_timers.say_comparison(table).splitlines()
+    for k, claim in enumerate(table["claim"]):
+        if compared.NOT_SHOWN in claim:  # two lines of heading come first
+            lines[k + 2] = lines[k + 2].rpartition("| context |")[0] + "| context | not shown |"
     return "\n".join(lines)
 
 
