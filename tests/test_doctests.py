@@ -11,6 +11,7 @@ MODULES = (
     *("provenance", "sweep", "sweep.points", "sweep.progress", "sweep.summary"),
     *(f"hotplug.{name}" for name in ("topology", "vmstat", "grace", "operations", "leastsq", "ramp", "predict")),
     *(f"hotplug.{name}" for name in ("fit", "shapes")),
+    "studies.what_if.question",
 )
 
 
