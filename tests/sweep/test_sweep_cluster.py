@@ -3,13 +3,12 @@
 import functools
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from sweeps import GRID, Once, die, digest, plain, scenario
+from sweeps import GRID, SEARCH, Once, dask_processes, die, digest, plain, scenario
 
 import schedlab as sl
 from schedlab import provenance
@@ -18,7 +17,6 @@ from schedlab.report import Refused, report
 from schedlab.sweep import Plan
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
-SEARCH = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])  # workers import sweeps.py too
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 # One worker of pytest-xdist runs them all, so that the cluster is started once.
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -115,36 +113,18 @@ def test_cluster__a_client_that_is_there_is_used_and_stays(address, serial):
 
 
 @pytest.mark.slow
-def test_cluster__scheduler_that_goes_is_told_and_what_was_finished_kept(tmp_path, monkeypatch):
-    """A scheduler and a worker as an operator starts them; the scheduler is killed at the fifth point."""
-    monkeypatch.setenv("PYTHONPATH", SEARCH)
-    where = tmp_path / "scheduler.json"
-    quick = ["--host", "127.0.0.1", "--no-dashboard"]
-    command = [sys.executable, "-m", "dask", "scheduler", "--port", "0", "--scheduler-file", where, *quick]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as scheduler:
-        try:
-            worker = [sys.executable, "-m", "dask", "worker", "--scheduler-file", where, "--nthreads", "1", *quick]
-            with subprocess.Popen([*worker, "--no-nanny", "--death-timeout", "20"], stderr=subprocess.DEVNULL) as one:
-                _wait_for(where.exists)
+def test_cluster__scheduler_that_goes_is_told_and_what_was_finished_kept(tmp_path):
+    """The scheduler is killed at the fifth point."""
+    with dask_processes(tmp_path, nr_workers=1) as (where, scheduler):
 
-                def kill(done, total, found):
-                    if done == 5:
-                        scheduler.kill()
+        def kill(done, total, found):
+            if done == 5:
+                scheduler.kill()
 
-                store = tmp_path / "store"
-                with pytest.raises(Failed, match="lost; what was finished by then is kept"):
-                    sl.sweep(scenario, GRID, seeds=30, scheduler=where, reduce=plain, store=store, progress=kill)
-                one.kill()
-        finally:
-            scheduler.kill()
+        store = tmp_path / "store"
+        with pytest.raises(Failed, match="lost; what was finished by then is kept"):
+            sl.sweep(scenario, GRID, seeds=30, scheduler=where, reduce=plain, store=store, progress=kill)
     assert 5 <= Plan(scenario, GRID, seeds=30, reduce=plain, store=store).found < 120
-
-
-def _wait_for(there, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not there():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def test_cluster__functions_of_a_notebook_travel(address):
