@@ -156,7 +156,7 @@ class Cluster:
         self._mine = isinstance(scheduler, str | os.PathLike)
         self.name = str(scheduler) if self._mine else scheduler.scheduler.address
         self.client = self._connect(scheduler) if self._mine else scheduler
-        self._ended = queue.SimpleQueue()
+        self._ended, self._fetched = queue.SimpleQueue(), {}
         self._most, self._room, self._looked = workers, AHEAD, -LOOK_S
         try:
             self._check_workers()
@@ -197,7 +197,8 @@ class Cluster:
             return self._most
         if time.monotonic() - self._looked > LOOK_S:
             self._looked = time.monotonic()
-            self._room = max(AHEAD, 3 * sum(self.client.nthreads().values()))
+            with contextlib.suppress(OSError):  # the scheduler is gone: the futures say so
+                self._room = max(AHEAD, 3 * sum(self.client.nthreads().values()))
         return self._room
 
     def submit(self, function, item):
@@ -214,7 +215,12 @@ class Cluster:
             while True:
                 ended.append(self._ended.get_nowait())
         except queue.Empty:
-            return ended
+            pass
+        # all at a time: each trip to the scheduler costs about as much as a small simulation
+        whole = [future for future in ended if future.status == "finished"]
+        with contextlib.suppress(Exception):  # `result` meets it again, where it has a name
+            self._fetched.update(zip(whole, self.client.gather(whole)))
+        return ended
 
     def _lost(self):
         return Failed(f"scheduler={self.name!r}: lost; what was finished by then is kept")
@@ -222,7 +228,7 @@ class Cluster:
     def result(self, future, item):
         """Return what a piece gave, or raise what it raised."""
         try:
-            return future.result()
+            return self._fetched.pop(future) if future in self._fetched else future.result()
         except (Failed, Stopped):
             raise
         except self._distributed.KilledWorker:

@@ -1,12 +1,18 @@
 """A small scenario for the tests of sweeps, and what sends work elsewhere can import."""
 
+import contextlib
 import hashlib
 import os
 import pathlib
 import signal
+import subprocess
+import sys
 import time
 
 import schedlab as sl
+
+# Workers import this file too.
+SEARCH = os.pathsep.join([str(pathlib.Path(__file__).parent), *filter(None, sys.path)])
 
 GRID = {"quota_us": [2_000, 5_000], "hz": [250, 1000]}
 
@@ -56,3 +62,27 @@ def counted(folder, run):
     """Keep the same numbers, and leave a file a run, so that a test can count them."""
     pathlib.Path(folder, f"{time.monotonic_ns()}-{run.seed}-{run.kernel.hz}").touch()
     return plain(run)
+
+
+@contextlib.contextmanager
+def dask_processes(folder, nr_workers):
+    """Start a scheduler and workers as an operator does, on the loopback; give the scheduler's file and process."""
+    where = pathlib.Path(folder, "scheduler.json")
+    common = ["--scheduler-file", str(where), "--host", "127.0.0.1", "--no-dashboard"]
+    worker = ["worker", *common, "--nthreads", "1", "--no-nanny", "--death-timeout", "60"]
+    started = []
+    try:
+        for arguments in (["scheduler", *common, "--port", "0"], *[worker] * nr_workers):
+            command = [sys.executable, "-m", "dask", *arguments]
+            started.append(
+                subprocess.Popen(command, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": SEARCH})
+            )
+        deadline = time.monotonic() + 120
+        while not (where.exists() and where.read_text().endswith("}")):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        yield where, started[0]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()

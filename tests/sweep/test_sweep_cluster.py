@@ -8,12 +8,13 @@ import time
 from pathlib import Path
 
 import pytest
-from sweeps import GRID, Once, die, digest, plain, scenario
+from sweeps import GRID, SEARCH, Once, dask_processes, die, digest, plain, scenario
 
 import schedlab as sl
 from schedlab import provenance
 from schedlab._pool import Failed
 from schedlab.report import Refused, report
+from schedlab.sweep import Plan
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
@@ -28,11 +29,10 @@ def address():
     """Two worker processes of one thread each, on the loopback alone; one that dies is started anew."""
     # compiled once and for all here, not by two workers at a time
     quiet(scenario())
-    search = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
     options = dict(n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0")
     dask = pytest.importorskip("dask")
     with pytest.MonkeyPatch.context() as patch, dask.config.set({"distributed.scheduler.allowed-failures": 1}):
-        patch.setenv("PYTHONPATH", search)
+        patch.setenv("PYTHONPATH", SEARCH)
         with distributed.LocalCluster(**options, silence_logs=50) as cluster:
             yield cluster.scheduler_address
 
@@ -110,6 +110,21 @@ def test_cluster__a_client_that_is_there_is_used_and_stays(address, serial):
     with distributed.Client(address, set_as_default=False) as client:
         assert digest(quiet(scenario, GRID, seeds=10, scheduler=client, reduce=plain)) == digest(serial)
         assert client.submit(int, "7").result() == 7
+
+
+@pytest.mark.slow
+def test_cluster__scheduler_that_goes_is_told_and_what_was_finished_kept(tmp_path):
+    """The scheduler is killed at the fifth point."""
+    with dask_processes(tmp_path, nr_workers=1) as (where, scheduler):
+
+        def kill(done, total, found):
+            if done == 5:
+                scheduler.kill()
+
+        store = tmp_path / "store"
+        with pytest.raises(Failed, match="lost; what was finished by then is kept"):
+            sl.sweep(scenario, GRID, seeds=30, scheduler=where, reduce=plain, store=store, progress=kill)
+    assert 5 <= Plan(scenario, GRID, seeds=30, reduce=plain, store=store).found < 120
 
 
 def test_cluster__functions_of_a_notebook_travel(address):
