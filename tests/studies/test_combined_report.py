@@ -43,6 +43,14 @@ def test_steps__sum_and_together():
     assert "Left out of all, these make a difference: throttle (\N{MINUS SIGN}6.00), walks (+4.00)." in first
 
 
+def test_why__speed_is_work_over_time():
+    runs = synthetic(lambda on: 12.0 + ("interleave" in on)).assign(
+        batch_cpus=16.0, forced_idle_cpus=1.5, pushes=7, ramps_ms=100.0, violations=0
+    )
+    text = study.say_why(runs)
+    assert "0.750 and 0.812" in text and "7 pushes a run" in text and "broken in no run" in text
+
+
 def test_scope__a_quick_run_says_so():
     full, quick = (study.say_scope(study.Scope.of(seeds=6, quick=quick)) for quick in (False, True))
     assert "A quick run" in quick and "A quick run" not in full and "80 kernels, 6 seeds each, 480 runs" in full

@@ -21,6 +21,7 @@ from .text import (
     say_patches,
     say_scope,
     say_steps,
+    say_why,
 )
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "say_patches",
     "say_scope",
     "say_steps",
+    "say_why",
     "scenario",
     "workload",
 ]

@@ -78,6 +78,7 @@ def measure(cell: Cell, seed: int) -> dict[str, float]:
         "steals": int(forced["nr_steals"].sum()),
         "pushes": int(forced["nr_pushes"].sum()),
         "ramps_ms": follow.ramps_ns(kernel, seed) / NS_PER_MS,
+        "violations": len(run.violations()),
     }
 
 
@@ -94,7 +95,8 @@ def df_runs(scope: Scope) -> pd.DataFrame:
         cell (factors that are on), label (another patch, "" for none), design (whether effects are estimated from
         it), one boolean a factor, seed; throughput (work that batch sandboxes did, in CPUs of speed 1), late_us,
         watts, irq_off_max_us, irq_off_ms_per_s; wakeups (of the front tasks), batch_cpus and guest_cpus (CPU time over
-        time), forced_idle_cpus (CPUs idle on a cookie's account), steals, pushes, ramps_ms (how long both ramps take).
+        time), forced_idle_cpus (CPUs idle on a cookie's account), steals, pushes, ramps_ms (how long both ramps take),
+        violations (invariants broken).
     """
     design = set(scope.design)
     cases = [(cell, seed) for cell in scope.cells for seed in scope.all_seeds]

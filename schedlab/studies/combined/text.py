@@ -147,6 +147,36 @@ def say_effects(effects: pd.DataFrame, runs: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def say_why(runs: pd.DataFrame) -> str:
+    """Return what lies behind the main effects: speed, forced idle time and ramps, without and with a factor.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        From `df_runs`.
+    """
+    design = runs[runs["design"]]
+    speed = (design["throughput"] / design["batch_cpus"]).groupby(design["interleave"]).mean()
+    used = design.groupby("interleave")["batch_cpus"].mean()
+    idle, pushes = (design.groupby("push")[name].mean() for name in ("forced_idle_cpus", "pushes"))
+    ramps = design.groupby(["walks", "large"])["ramps_ms"].mean()
+    quota = host.TENANTS * host.TENANT_QUOTA_US / 1e5
+    broken = int(runs["violations"].sum())
+    return "\n".join(
+        [
+            f"- *interleave*: the tenants' quota is {quota:g} CPUs, of which batch tasks use {used[False]:.1f} without "
+            f"it and {used[True]:.1f} with it. What changes is how fast a task is while it runs, {speed[False]:.3f} "
+            f"and {speed[True]:.3f}: with aligned timers all tenants run at once and share cores.",
+            f"- *push*: {pushes[True]:.0f} pushes a run; forced idle are {idle[False]:.2f} CPUs without it and "
+            f"{idle[True]:.2f} with it.",
+            f"- *walks* and *large*: both ramps take {ramps[False, False]:.0f} ms with neither, "
+            f"{ramps[True, False]:.0f} with *walks*, {ramps[False, True]:.0f} with *large* and "
+            f"{ramps[True, True]:.0f} with both.",
+            f"- The model's invariants were broken {'in no run' if not broken else f'{broken} times'}.",
+        ]
+    )
+
+
 def say_interactions(interactions: pd.DataFrame) -> str:
     """Return a sentence for each interaction whose interval excludes 0.
 
@@ -279,7 +309,7 @@ def say_limits() -> str:
         "cores less raises work and power together.\n"
         "- The force-idle-aware balancing is a reading of a series whose text was not found; "
         f"{ALWAYS[0]} is in all kernels, as where the push was measured.\n"
-        f"- Throttling's follow-ups are 7.2's, here on {RELEASE}: their hole with nested limits (docs/model.md) comes "
+        f"- Throttling's follow-ups are 7.2's, here on {RELEASE}; their hole with nested limits (docs/model.md) comes "
         "along with them.\n"
         "- Nothing was published for the combination: the numbers are predictions that nobody has measured yet, and "
         f"hold for this host. Of the {len(ALL)} factors two are merged."
