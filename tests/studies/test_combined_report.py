@@ -45,7 +45,7 @@ def test_steps__sum_and_together():
 
 def test_why__speed_is_work_over_time():
     runs = synthetic(lambda on: 12.0 + ("interleave" in on)).assign(
-        batch_cpus=16.0, forced_idle_cpus=1.5, pushes=7, ramps_ms=100.0, violations=0
+        batch_cpus=16.0, forced_idle_cpus=1.5, pushes=7, ramps_ms=100.0, violations=0, throttle_irq_off_max_us=99.0
     )
     text = study.say_why(runs)
     assert "0.750 and 0.812" in text and "7 pushes a run" in text and "broken in no run" in text

@@ -126,10 +126,14 @@ def others() -> list[Cell]:
     return cells
 
 
+#: Stands for a reason that is missing: a test finds it.
+NOT_SAID = "not looked at here"
 _IN_PLACE = {"golden": "timers at golden-ratio phases stand in the place of random ones", FUSE_REBUILD: "stands in the "
              "place of series A", FUSE_DYING: "changes the dying CPU's own walks alone, which hold nobody for longer",
              HOTPLUG_ONLY_NAIVE: "stands in the place of series A, and is broken"}  # fmt: skip
 _LEFT_OUT = _IN_PLACE | {
+    "lb-no-active-balance": "takes a mechanism away, for comparison",
+    "no-force-idle-steal": "takes a mechanism away, for comparison",
     EXPEDITE: "grace periods are expedited in all kernels here",
     SKIP_NODE_LOCK: "saves a grace period, and these are expedited here",
     "push-recheck": "cannot differ in the model: no time passes between the test and the locks",
@@ -160,6 +164,6 @@ def df_patches() -> pd.DataFrame:
         elif patch.kind == "legacy":
             here, what = "old", "how an old kernel behaved"
         else:
-            here, what = "left out", _LEFT_OUT[name]
+            here, what = "left out", _LEFT_OUT.get(name, NOT_SAID)
         rows.append({"patch": name, "kind": patch.kind, "here": here, "what": what})
     return pd.DataFrame(rows)

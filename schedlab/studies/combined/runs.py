@@ -71,6 +71,7 @@ def measure(cell: Cell, seed: int) -> dict[str, float]:
         "watts": run.power()["mean_w"],
         "irq_off_max_us": max(held["longest_ns"], int(cpus["irqoff_max_ns"].max())) / 1000,
         "irq_off_ms_per_s": (held["total_ns"] + int(cpus["irqoff_ns"].sum())) / NS_PER_MS / seconds,
+        "throttle_irq_off_max_us": int(cpus["irqoff_max_ns"].max()) / 1000,
         "wakeups": int(tasks.loc[tasks["name"].str.startswith("front"), "nr_wakeups"].sum()),
         "batch_cpus": float(tasks.loc[batch, "exec_ns"].sum()) / DURATION_NS,
         "guest_cpus": float(tasks.loc[tasks["name"].str.startswith("vm"), "exec_ns"].sum()) / DURATION_NS,
@@ -94,7 +95,7 @@ def df_runs(scope: Scope) -> pd.DataFrame:
     pandas.DataFrame
         cell (factors that are on), label (another patch, "" for none), design (whether effects are estimated from
         it), one boolean a factor, seed; throughput (work that batch sandboxes did, in CPUs of speed 1), late_us,
-        watts, irq_off_max_us, irq_off_ms_per_s; wakeups (of the front tasks), batch_cpus and guest_cpus (CPU time over
+        watts, irq_off_max_us, irq_off_ms_per_s; throttle_irq_off_max_us (without hotplug), wakeups (of the front tasks), batch_cpus and guest_cpus (CPU time over
         time), forced_idle_cpus (CPUs idle on a cookie's account), steals, pushes, ramps_ms (how long both ramps take),
         violations (invariants broken).
     """
