@@ -11,18 +11,8 @@ from .follow import df_follow
 from .host import machine, workload
 from .runs import RESPONSES, df_runs, measure, scenario
 from .scope import Scope
-from .text import (
-    say_effects,
-    say_factors,
-    say_follow,
-    say_interactions,
-    say_limits,
-    say_others,
-    say_patches,
-    say_scope,
-    say_steps,
-    say_why,
-)
+from .text import say_effects, say_interactions, say_others, say_steps, say_why
+from .text_host import say_factors, say_follow, say_limits, say_patches, say_scope
 
 __all__ = [
     "ALL",

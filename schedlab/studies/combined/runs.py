@@ -95,8 +95,9 @@ def df_runs(scope: Scope) -> pd.DataFrame:
     pandas.DataFrame
         cell (factors that are on), label (another patch, "" for none), design (whether effects are estimated from
         it), one boolean a factor, seed; throughput (work that batch sandboxes did, in CPUs of speed 1), late_us,
-        watts, irq_off_max_us, irq_off_ms_per_s; throttle_irq_off_max_us (without hotplug), wakeups (of the front tasks), batch_cpus and guest_cpus (CPU time over
-        time), forced_idle_cpus (CPUs idle on a cookie's account), steals, pushes, ramps_ms (how long both ramps take),
+        watts, irq_off_max_us, irq_off_ms_per_s; throttle_irq_off_max_us (without hotplug), wakeups (of the front
+        tasks), batch_cpus and guest_cpus (CPU time over time), forced_idle_cpus (CPUs idle on a cookie's account),
+        steals, pushes, ramps_ms (how long both ramps take),
         violations (invariants broken).
     """
     design = set(scope.design)
