@@ -336,7 +336,8 @@ def _fill_groups(state, kernel, workload, seed):
     se["weight"][pairs] = tg["shares"][rq["tg"]]
     se["rq"][pairs] = np.maximum(tg["parent"][rq["tg"]], 0) * nr_cpus + rq["cpu"]
     se["slice"][pairs] = state["sys_base_slice"][0]
-    state["stream_rng"][nr_tasks:] = [_stream(seed, g, TIMER_LATENESS) for g in range(len(paths))]
+    if state["sys_late_below"][0]:  # nothing else draws from a group's stream
+        state["stream_rng"][nr_tasks:] = [_stream(seed, g, TIMER_LATENESS) for g in range(len(paths))]
     for g, phase in enumerate(group_phases(kernel, workload, seed)):
         tg["phase"][g] = phase
         group = workload.group_of.get(paths[g])
@@ -353,11 +354,13 @@ def _limit_at_start(state, g, group):
     tg["refill_seq"][g] = 1
     tg["period_active"][g] = tg["started"][g] = 1
     tg["expires"][g] = tg["phase"][g] % period or period
-    rq["runtime_enabled"][rq["tg"] == g] = 1
+    nr_cpus = int(state["sys_nr_cpus"][0])
+    mine = slice(g * nr_cpus, (g + 1) * nr_cpus)
+    rq["runtime_enabled"][mine] = 1
     if state["sys_per_task"][0] and not state["sys_zero_at_write"][0]:
-        rq["runtime_remaining"][rq["tg"] == g] = 1
-        rq["expires_seq"][rq["tg"] == g] = 1
-        tg["created"][g] = int(state["sys_nr_cpus"][0])
+        rq["runtime_remaining"][mine] = 1
+        rq["expires_seq"][mine] = 1
+        tg["created"][g] = nr_cpus
 
 
 def _stream(seed, index, purpose):

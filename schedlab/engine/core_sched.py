@@ -162,9 +162,12 @@ def wants_core_balance(s, cpu):
 def sched_core_cpu_deactivate(s, cpu):
     """cf. sched_core_cpu_deactivate() and take_cpu_down(), v6.18: a CPU has left its core, which keeps its state.
 
-    Every CPU switches to its stopper and back when one is taken down (stop_machine()): the siblings pick anew.
+    Every CPU switches to its stopper and back when one is taken down (stop_machine()): the siblings pick anew. The
+    stoppers' picks end the charging of forced idle time; a sibling that is held begins it again when it picks.
     """
     core = s.cpu_core[cpu]
+    account_forceidle(s, core)
+    s.core_fi_started[core] = 0
     s.cpu_core_pick[cpu] = NO_PICK
     s.core_task_seq[core] += 1
     used = False

@@ -162,3 +162,21 @@ def irq_off(work: Work, operation: str, nr_groups: int, table: CostTable, locali
         "sched_set_rq": walk_ns(table, work.hotplug_walks, nr_groups, factor),
         "dl_clear_root_domain": work.dl_clear_updates * update_ns,
     }
+
+
+def attach_calls(
+    work: Work, operation: str, nr_groups: int, table: CostTable, locality: float | None = None
+) -> list[tuple[int, int]]:
+    """Return the rq_attach_root() calls in order: the CPU that each moves, and its length in whole ns.
+
+    The longest is the one of `irq_off`; a patch can leave most of the others without a walk.
+    """
+    factor = table.locality[operation] if locality is None else locality
+    lengths: dict[tuple, int] = {}
+    calls = []
+    for cpus, walks in work.attach_calls:
+        for cpu, row in zip(cpus.tolist(), map(tuple, walks.tolist()), strict=True):
+            if row not in lengths:
+                lengths[row] = round(table.attach_ns + walk_ns(table, row, nr_groups, factor))
+            calls.append((cpu, lengths[row]))
+    return calls

@@ -8,7 +8,7 @@ from .. import _check
 from .._html import html_table
 from ..kernel import Kernel
 from ..machine import Machine
-from .costs import CostTable, irq_off, price
+from .costs import CostTable, attach_calls, irq_off, price
 from .fit import cost_table, machines_with_costs
 from .invariants import violations
 from .operations import Offline, Online, Operation, SetQuota, parse_operation
@@ -29,6 +29,8 @@ class Prediction:
         By components (see `costs.price`): fitted or assumed, as ``costs.how`` says. None without a cost table.
     irq_off_ns : dict of float or None
         The longest time with interrupts off of each kind (see `costs.irq_off`).
+    attach_calls : tuple of (int, int) or None
+        The rq_attach_root() calls in order: the CPU that is moved, and for how many ns interrupts are off.
     violations : tuple of str
         Invariants that do not hold afterwards: none in a sound kernel.
     state : State
@@ -40,6 +42,7 @@ class Prediction:
     work: Work
     price_ns: dict[str, float] | None
     irq_off_ns: dict[str, float] | None
+    attach_calls: tuple[tuple[int, int], ...] | None
     violations: tuple[str, ...]
     state: State
     costs: CostTable | None
@@ -132,15 +135,16 @@ def hotplug(
         after = state.copy()
     table = _table(machine, costs)
     work = after.apply(step, legacy_two_pass=legacy_two_pass)
-    prices = windows = None
+    prices = windows = calls = None
     if table is not None:
         kind = _kind(step)
         expedited = after.mechanisms.expedited
         prices = price(work, kind, after.nr_groups, table, expedited=expedited, linear=linear, locality=locality)
         windows = irq_off(work, kind, after.nr_groups, table, locality)
+        calls = tuple(attach_calls(work, kind, after.nr_groups, table, locality))
         if isinstance(step, SetQuota):
             prices, windows = dict.fromkeys(prices, 0.0), dict.fromkeys(windows, 0.0)
-    return Prediction(step, work, prices, windows, tuple(violations(after)), after, table)
+    return Prediction(step, work, prices, windows, calls, tuple(violations(after)), after, table)
 
 
 def _kind(step: Operation) -> str:

@@ -84,6 +84,8 @@ def _attach(state, cpus: np.ndarray, rd: int, work: Work) -> None:
     work.walk(state.nr_groups, **{kind: np.count_nonzero(which) for kind, which in walks.items()})
     worst = np.add.reduce(tuple(walks.values()), dtype=np.int64).argmax()
     here = *(int(which[worst]) for which in walks.values()), 0
+    none = np.zeros(cpus.size, dtype=bool)  # the dying CPU's own walk is no part of a rebuild
+    work.attach_calls.append((cpus, np.column_stack((*walks.values(), none))))
     work.attach_walks = max(work.attach_walks, here, key=sum)
     _unthrottle(state, cpus[unthrottle])
     _clear(state, cpus[clear | fused])

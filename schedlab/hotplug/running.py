@@ -10,9 +10,6 @@ from ..units import to_ns
 from .operations import Offline, Online, parse_operation
 from .predict import hotplug
 
-#: rq_attach_root() is called for each CPU when it leaves its root domain and when it joins the new one.
-CALLS_A_CPU = 2
-
 
 def as_events(
     machine, kernel, operations, *, groups=1, executor: int = 0, costs=None, locality=None, core_scheduling=False
@@ -20,9 +17,9 @@ def as_events(
     """Return what hotplug operations do to a running system, as events of a Workload.
 
     Each rq_attach_root() call of a rebuild runs with interrupts off on the CPU that executes the operation and holds
-    the run queue's lock of the CPU that is moved: both are held for its predicted time, one call after the other, the
-    CPUs in ascending order. The explicit set_rq_offline() or set_rq_online() holds the CPU that goes or comes. The rest
-    of an operation's time is the executing task's, and holds nobody.
+    the run queue's lock of the CPU that is moved: both are held for its predicted time, one call after the other, as
+    the CPUs leave their root domain and then join the new one. The explicit set_rq_offline() or set_rq_online() holds
+    the CPU that goes or comes. The rest of an operation's time is the executing task's, and holds nobody.
 
     Parameters
     ----------
@@ -82,12 +79,11 @@ def _locked(cpu, online, sharing):
 
 def _holds(at_ns, done, executor, online, sharing):
     """The calls one after the other: the executing CPU and those that the lock of a run queue keeps out."""
-    call_ns = round(done.irq_off_ns["rq_attach_root"])
-    if call_ns == 0:
-        return
-    calls = done.counts["rq_attach_root"]
-    for k in range(calls):
-        target = online[k // CALLS_A_CPU % len(online)]
-        begin = at_ns + k * call_ns
-        yield HoldCpu(begin, executor, call_ns)
-        yield from (HoldCpu(begin, cpu, call_ns) for cpu in _locked(target, online, sharing) if cpu != executor)
+    begin = at_ns
+    for target, ns in done.attach_calls:
+        if ns == 0:
+            continue
+        yield HoldCpu(begin, executor, ns)
+        others = (cpu for cpu in _locked(target, online, sharing) if cpu != executor and cpu in online)
+        yield from (HoldCpu(begin, cpu, ns) for cpu in others)
+        begin += ns

@@ -66,6 +66,8 @@ class Work:
         CPUs that are online beside the one that comes or goes.
     dl_clear_updates : int
         Most writes of one dl_clear_root_domain(), which runs with interrupts off too.
+    attach_calls : list of (CPUs, walks of each)
+        The rq_attach_root() calls in order: arrays of CPUs and, a row each, of their walks.
     """
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
@@ -73,6 +75,7 @@ class Work:
     hotplug_walks: tuple[int, ...] = (0,) * len(WALKS)
     other_cpus: int = 0
     dl_clear_updates: int = 0
+    attach_calls: list = field(default_factory=list, compare=False, repr=False)
 
     def add(self, name: str, number) -> None:
         """Add to a count."""

@@ -98,6 +98,20 @@ def test_offline__the_runner_goes_while_its_sibling_is_held():
     assert spans(run) == [("B", 1, 0, 4), ("A", 0, 4, 10), ("A", 2, 10, 14), ("B", 1, 13, 14)]
 
 
+@pytest.mark.parametrize("held_ms", [0, 3])
+def test_offline__nobody_is_charged_while_the_sibling_is_held(held_ms):
+    """A runs on CPU 1 opposite B, forced idle, from 0 to 1 ms; then it goes to CPU 2. A is charged 1 ms, held or not.
+
+    B, held from 1 to 1 + `held_ms`, picks at the end of the hold. Until then nobody runs on its core.
+    """
+    tasks = [hog("B", 2, 0), hog("A", 1, 1)]
+    events = [sl.HoldCpu("1ms", 0, held_ms * MS)] if held_ms else []
+    run = run_of(tasks, [*events, sl.SetCpuOnline("1ms", 1, False)], "10ms", machine=TWO_CORES)
+    assert sorted(spans(run)) == [("A", 1, 0, 1), ("A", 2, 1, 10), ("B", 0, 1 + held_ms, 10)]
+    assert run.cookies().set_index("task")["forceidle_ns"].to_dict() == {"A": MS, "B": 0}
+    assert run.forced_idle()["forced_idle_ns"].tolist() == [(1 + held_ms) * MS, 0, 0, 0]
+
+
 def test_offline__no_steal_and_no_push_there():
     """At 4 ms B is forced idle on CPU 1 and pushed: to CPU 3, since CPU 2 is offline.
 

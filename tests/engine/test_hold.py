@@ -60,15 +60,30 @@ def test_as_events__holds_of_one_operation():
     events = as_events(machine, kernel, [("1s", "offline cpu 31"), ("2s", "online cpu 31")], groups=1001)
     first = [event for event in events if event.at_ns < 2 * 10**9]
     done = sl.hotplug(machine, kernel, "offline cpu 31", groups=1001)
-    calls = [
-        e for e in first if isinstance(e, sl.HoldCpu) and e.duration_ns == round(done.irq_off_ns["rq_attach_root"])
-    ]
-    assert sum(event.cpu == 0 for event in calls) == done.counts["rq_attach_root"]
+    longest = round(done.irq_off_ns["rq_attach_root"])
+    calls = [e for e in first if isinstance(e, sl.HoldCpu) and e.duration_ns == longest]
+    # 32 CPUs leave their root domain, 31 join the new one; the one that goes has been walked before
+    assert done.counts["rq_attach_root"] == 63 and sum(event.cpu == 0 for event in calls) == 62
     assert {event.cpu for event in calls} == set(range(31))
     assert [e for e in events if isinstance(e, sl.SetCpuOnline)] == [
         sl.SetCpuOnline("1s", 31, False),
         sl.SetCpuOnline("2s", 31, True),
     ]
+
+
+def test_as_events__each_call_takes_its_own_time():
+    """With both patches of the walks the coming CPU alone is walked: one long call of 63, all within the price."""
+    machine, kernel = sl.Machine.load("vm-32cpu"), sl.Kernel.version("6.18")
+    kernel = kernel.with_patch("skip-offline-walks-of-active-cpus", "skip-runtime-resync-while-valid")
+    state = sl.hotplug(machine, kernel, "offline cpu 31", groups=1001).state
+    done = sl.hotplug(machine, kernel, "online cpu 31", state=state)
+    short = round(done.costs.attach_ns)
+    long = [(cpu, ns) for cpu, ns in done.attach_calls if ns != short]
+    assert len(done.attach_calls) == 63 and [cpu for cpu, _ in long] == [31]
+    assert sum(ns - short for _, ns in done.attach_calls) == pytest.approx(done.price_ns["walks"], abs=1)
+    events = as_events(machine, kernel, [("1s", "offline cpu 31"), ("2s", "online cpu 31")], groups=1001)
+    held = [e.duration_ns for e in events if isinstance(e, sl.HoldCpu) and e.at_ns >= 2 * 10**9 and e.cpu == 0]
+    assert sum(held) == sum(ns for _, ns in done.attach_calls)
 
 
 def test_as_events__refused_in_one_line():

@@ -33,6 +33,17 @@ def test_hotplug__siblings_and_lists(scenario):
 @given(disturbed(offline=True, held=False))
 def test_hotplug__accounting(scenario):
     """G7 holds."""
+    check_books(scenario)
+
+
+@settings(max_examples=40)
+@given(disturbed(offline=True, held=True))
+def test_hold__accounting(scenario):
+    """G7 holds, also where a sibling of the CPU that goes is held and picks later."""
+    check_books(scenario)
+
+
+def check_books(scenario):
     sim = Simulation(scenario.machine, scenario.kernel, scenario.workload, seed=scenario.seed)
     sim.advance(scenario.until_ns)
     check_accounting(sim)
