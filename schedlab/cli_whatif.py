@@ -183,7 +183,7 @@ def _write(answer, out: Path, asked: dict) -> None:
     from . import provenance
     from .figures import save_figure
     from .figures import what_if as draw
-    from .report import _replace
+    from .report.job import move_into_place
     from .tables import save_table
 
     part = out.absolute().with_name(f".{out.absolute().name}.{os.getpid()}")
@@ -198,6 +198,6 @@ def _write(answer, out: Path, asked: dict) -> None:
             save_figure(draw.plot_curve(answer.combinations, answer.quota), part, "curve")
         made = provenance.provenance(asked, None) | _plain(answer)
         (part / MADE).write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        _replace(part, out.absolute())
+        move_into_place(part, out.absolute())
     finally:
         shutil.rmtree(part, ignore_errors=True)
