@@ -1,6 +1,5 @@
 """Tables and picture of a run, without widgets; by hand where the numbers are small."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
