@@ -155,13 +155,14 @@ def test_active_balance__after_four_attempts_in_vain():
 
 
 def test_busy_balance__sixteen_times_the_interval():
-    """Three tasks on CPU 0, one on CPU 1, which is busy: it looks after 2 * 16 - 1 = 31 ticks.
+    """Three tasks on CPU 0, one on CPU 1, which is busy: it looks after 2 * 16 - 1 = 31 ticks. All start at 10 ms.
 
-    CPU 1 has been busy for too short a time then (484 of 1024): it has spare capacity, but is not idle, so nothing
-    moves, and the interval doubles: 31 + 4 * 16 - 1 = 94 ticks. Now 877 * 117 > 1024 * 100: fully busy. Loads are 3072
+    CPU 1 has been busy for too short a time then (361 of 1024): it has spare capacity, but is not idle, so nothing
+    moves, and the interval doubles: 31 + 4 * 16 - 1 = 94 ticks. 843 * 117 < 1024 * 100: still not. The interval is at
+    its longest: 94 + 63 = 157 ticks. 975 * 117 > 1024 * 100: fully busy (it has been so since 104 ms). Loads are 3072
     and 1024, their mean 2048: 1024 is to move, which is one task (of 1024, at most 1024).
     """
-    tasks = [hog("a", 0), hog("b", 0), hog("c", 0), hog("d", 1)]
-    events = [sl.SetAffinity("1us", name, (0, 1)) for name in "abc"]
-    moves = log_of(tasks, 2, "120ms", ("migrate",), events=events)
-    assert [(time, cpu, src) for time, _, cpu, src in moves] == [(94, 1, 0)]
+    tasks = [hog(name, cpus, start_ns=10 * MS) for name, cpus in (("a", 0), ("b", 0), ("c", 0), ("d", 1))]
+    events = [sl.SetAffinity(10_001_000, name, (0, 1)) for name in "abc"]
+    moves = log_of(tasks, 2, "180ms", ("migrate",), events=events)
+    assert [(time, cpu, src) for time, _, cpu, src in moves] == [(157, 1, 0)]
