@@ -40,6 +40,9 @@ def change_core(m, cpu: CpuRecord):
         core.cpus = sorted([*core.cpus, cpu], key=lambda sibling: sibling.number)
         return
     core.cpus.remove(cpu)
+    # the stoppers' picks end the charging; a sibling that is held begins it again when it picks
+    force_idle.charge(m, core)
+    core.fi_start = None
     cpu.sibling.pick_waits = False
     core.task_seq += 1
     in_use = [other for other in core.cpus if other.curr is not None or other.root.h_nr_queued]
