@@ -45,6 +45,7 @@ return arguments[0].closest('.widget-inline-hbox').querySelector('label').textCo
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     """JupyterLab on a copy of the notebooks, which writes into a folder of its own."""
+    Scenario(length_ms=10).run()  # compiled here where it has to be, so that the page does not wait for it
     folder = tmp_path_factory.mktemp("lab")
     notebooks = folder / "notebooks"
     shutil.copytree(TOP / "notebooks", notebooks)
@@ -74,7 +75,7 @@ def page(lab):
         "return window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'"
     ))  # fmt: skip
     lab.command("notebook:run-all-cells")
-    wait_for("the picture", lambda: lab.find(".schedlab-said"))
+    wait_for("the picture", lambda: lab.find(".schedlab-said"), 600)
     # widgets are put into the page one by one
     wait_for("the sliders", lambda: len(lab.find(".widget-hslider")) == 2 + 6 * 4)
     wait_for("the patches", lambda: len(lab.find(".widget-checkbox input")) == 1 + len(OFFERED))
