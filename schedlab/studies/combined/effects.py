@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -13,6 +14,7 @@ from .runs import RESPONSES
 
 #: A contrast below this share of the response is rounding.
 _ROUNDING = 1e-9
+_t_quantile = lru_cache(maxsize=64)(t_quantile)  # a bisection over an integral
 
 
 def interval(values, many: int = 1) -> tuple[float, float, float]:
@@ -30,7 +32,7 @@ def interval(values, many: int = 1) -> tuple[float, float, float]:
     [2.0, -0.48, 4.48]
     """
     values = np.asarray(values, float)
-    reach = t_quantile((1 - CONFIDENCE) / many, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    reach = _t_quantile((1 - CONFIDENCE) / many, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
     return float(values.mean()), float(values.mean() - reach), float(values.mean() + reach)
 
 
