@@ -38,7 +38,7 @@ def test_plot_effects__those_that_are_zero_are_hollow(runs):
 def test_plot_interactions__numbers_where_not_zero(runs):
     fig = draw.plot_interactions(study.df_interactions(runs))
     assert fig.get_suptitle().startswith("5 of 75 interactions are told apart from 0, 5 of them")
-    assert [text.get_text() for text in fig.axes[0].texts] == ["\N{MINUS SIGN}2.0*"]
+    assert [text.get_text() for text in fig.axes[0].texts] == ["\N{MINUS SIGN}2.0\N{DAGGER}"]
 
 
 def test_plot_steps__alone_last_and_together(runs):

@@ -8,6 +8,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from ...studies.combined import FACTORS, RESPONSES
 from ..style import COLOURS, headline, styled
 
+DAGGER = "\N{DAGGER}"
 _COLOURS = LinearSegmentedColormap.from_list("worse-better", [COLOURS["vermilion"], "white", COLOURS["blue"]])
 
 
@@ -36,7 +37,7 @@ def plot_interactions(interactions: pd.DataFrame):
     headline(
         fig,
         f"{count} of {len(interactions)} interactions are told apart from 0, {strict} of them also as one of "
-        f"{len(interactions)} (*)",
+        f"{len(interactions)} ({DAGGER})",
     )
     return fig
 
@@ -48,7 +49,7 @@ def _triangle(axis, rows, names, sign):
     most = np.nanmax(np.abs(grid)) or 1.0
     axis.imshow(grid[1:, :-1], cmap=_COLOURS, vmin=-most, vmax=most, extent=(-0.5, 4.5, 5.5, 0.5), aspect="auto")
     for row in rows[rows["nonzero"]].itertuples():
-        text = f"{row.percent:+.1f}{'*' if row.nonzero_of_all else ''}".replace("-", "\N{MINUS SIGN}")
+        text = f"{row.percent:+.1f}{DAGGER if row.nonzero_of_all else ''}".replace("-", "\N{MINUS SIGN}")
         strong = abs(row.percent) > 0.6 * most
         colour = "white" if strong else COLOURS["ink"]
         place = names.index(row.first), names.index(row.second)

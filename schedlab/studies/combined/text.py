@@ -104,7 +104,8 @@ def say_interactions(interactions: pd.DataFrame) -> str:
     many = len(interactions)
     lines = [
         f"{len(nonzero)} of {many} intervals exclude 0; about {0.05 * many:.0f} would by chance, and those marked "
-        f"* also exclude it as one of {many} (Bonferroni). Sums are of differences: what two factors multiply shows as "
+        f"\N{DAGGER} also exclude it as one of {many} (Bonferroni). The others are hints: with other seeds some of "
+        "them give way to others. Sums are of differences: what two factors multiply shows as "
         "an interaction too.",
     ]
     for response in RESPONSES:
@@ -128,7 +129,7 @@ def sentence(row) -> str:
     response = _BY_COLUMN[row.response]
     digits = response.digits
     unit = response.unit
-    mark = "*" if row.nonzero_of_all else ""
+    mark = "\N{DAGGER}" if row.nonzero_of_all else ""
     without, with_ = signed(row.first_without, digits), signed(row.first_with, digits)
     return (
         f"*{row.first}* and *{row.second}*{mark}: {row.first} makes {without} {unit} without {row.second} and {with_} "

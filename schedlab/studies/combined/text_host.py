@@ -22,8 +22,8 @@ def say_scope(scope: Scope) -> str:
     text = (
         f"**The host.** {machine.nr_cpus} CPUs ({len(machine.cores)} cores of {host.SMT} threads) and "
         f"{host.CGROUPS:,} cgroups. {groups:,} of these are in the simulation: {host.TENANTS} limited tenants "
-        f"({host.TENANT_QUOTA_US / 1e5:g} CPUs each) with {host.SANDBOXES} sandboxes, {active} of which work "
-        f"({host.TASKS} batch tasks each, 1 CPU at most); {host.VMS} guests of {host.VCPUS} virtual CPUs, "
+        f"({host.TENANT_QUOTA_US / 1e5:g} CPUs each) with {host.SANDBOXES} sandboxes each, {active} of which work "
+        f"in all ({host.TASKS} batch tasks each, 1 CPU at most); {host.VMS} guests of {host.VCPUS} virtual CPUs, "
         f"{host.VM_QUOTA_US / 1e5:g} CPUs at most; {host.FRONT} front tasks of the host that wake about once in "
         "1.1 ms, work 0.1 ms and ask for slices of 0.5 ms. Each tenant and guest has a cookie of core scheduling. The "
         f"other {host.CGROUPS - groups:,} cgroups are idle and unlimited, and cost in the walks of hotplug alone; idle "
@@ -85,7 +85,7 @@ def say_follow(ramps: pd.DataFrame) -> str:
     for cell, mine in ramps.groupby("cell", sort=False):
         comes = mine[mine["operation"].str.startswith("online")]
         parts.append(
-            f"{comes['end_ms'].iloc[-1] - comes['begin_ms'].iloc[0]:.0f} ms ({cell}; longest call "
+            f"{comes['active_ms'].iloc[-1] - comes['begin_ms'].iloc[0]:.0f} ms ({cell}; longest call "
             f"{mine['call_us'].max():.0f} us)"
         )
     rendezvous = ramps["rendezvous_us"].max()
