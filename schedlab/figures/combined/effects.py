@@ -4,15 +4,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from ...studies.combined import FACTORS, RESPONSES
 from ..style import COLOURS, headline, styled
 
 _PANEL = (2.15, 3.3)
 
 
-def _panels(height=_PANEL[1]):
-    fig, axes = plt.subplots(1, len(RESPONSES), figsize=(_PANEL[0] * len(RESPONSES) + 0.9, height), sharey=True)
-    for axis, response in zip(axes, RESPONSES, strict=True):
+def _panels(responses, height=_PANEL[1]):
+    fig, axes = plt.subplots(1, len(responses), figsize=(_PANEL[0] * len(responses) + 0.9, height), sharey=True)
+    for axis, response in zip(axes, responses, strict=True):
         axis.axvline(0, color=COLOURS["quiet"], linewidth=1)
         axis.set_xlabel(f"{response.title}\n({response.unit})")
         axis.grid(axis="y", visible=False)
@@ -36,23 +35,25 @@ def _names(axis, names):
 
 
 @styled
-def plot_effects(effects: pd.DataFrame):
+def plot_effects(effects: pd.DataFrame, responses):
     """Draw the main effect of each factor on each response with its 95 % interval.
 
     Parameters
     ----------
     effects : pandas.DataFrame
         From `df_effects`.
+    responses : sequence
+        What is asked: the study's RESPONSES, a panel each.
     """
-    fig, axes = _panels()
-    names = list(FACTORS)
-    for axis, response in zip(axes, RESPONSES, strict=True):
+    fig, axes = _panels(responses)
+    names = list(dict.fromkeys(effects["factor"]))
+    for axis, response in zip(axes, responses, strict=True):
         mine = effects[effects["response"] == response.column].set_index("factor").loc[names]
         _dots(axis, np.arange(len(names))[::-1], mine, "effect", COLOURS["blue"])
     _names(axes[0], names)
     axes[0].set_ylabel("with it minus without it")
     _key(fig, [("interval excludes 0", COLOURS["blue"], COLOURS["blue"]), ("it does not", COLOURS["blue"], "white")])
-    work = effects[(effects["response"] == RESPONSES[0].column) & effects["nonzero"]]
+    work = effects[(effects["response"] == responses[0].column) & effects["nonzero"]]
     best = work.loc[work["effect"].abs().idxmax()] if len(work) else None
     said = "none of them" if best is None else f"above all {best['factor']} ({best['percent']:+.1f} %)"
     headline(fig, f"Main effects over all combinations: what changes the work done is {said}")
@@ -68,21 +69,23 @@ def _key(fig, entries):
 
 
 @styled
-def plot_steps(steps: pd.DataFrame):
+def plot_steps(steps: pd.DataFrame, responses):
     """Draw each factor alone, each as the last one, and all together.
 
     Parameters
     ----------
     steps : pandas.DataFrame
         From `df_steps`.
+    responses : sequence
+        What is asked: the study's RESPONSES, a panel each.
     """
-    fig, axes = _panels(4.3)
-    names = [*FACTORS, "all together", "sum of alone"]
+    fig, axes = _panels(responses, 4.3)
+    names = [*filter(None, dict.fromkeys(steps["factor"])), "all together", "sum of alone"]
     places = dict(zip(names, np.arange(len(names))[::-1]))
     colours = {"alone": COLOURS["sky"], "last": COLOURS["blue"], "together": COLOURS["vermilion"]}
     colours["sum of alone"] = COLOURS["orange"]
     offsets = {"alone": 0.17, "last": -0.17}
-    for axis, response in zip(axes, RESPONSES, strict=True):
+    for axis, response in zip(axes, responses, strict=True):
         for step, mine in steps[steps["response"] == response.column].groupby("step", sort=False):
             named = [name or {"together": "all together"}.get(step, step) for name in mine["factor"]]
             y = np.array([places[name] + offsets.get(step, 0) for name in named])
@@ -92,7 +95,7 @@ def plot_steps(steps: pd.DataFrame):
     labels = {"alone": "alone: with it minus base", "last": "last: all minus all without it"}
     entries = [(labels.get(step, step), colour, colour) for step, colour in colours.items() if step in labels]
     _key(fig, [*entries, ("interval holds 0", COLOURS["quiet"], "white")])
-    work = steps[(steps["response"] == RESPONSES[0].column) & (steps["factor"] == "")].set_index("step")["percent"]
+    work = steps[(steps["response"] == responses[0].column) & (steps["factor"] == "")].set_index("step")["percent"]
     headline(
         fig,
         f"All together change the batch work by {work['together']:+.1f} %; the six alone add up to "

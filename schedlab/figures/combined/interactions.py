@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import LinearSegmentedColormap
 
-from ...studies.combined import FACTORS, RESPONSES
 from ..style import COLOURS, headline, styled
 
 DAGGER = "\N{DAGGER}"
@@ -13,17 +12,19 @@ _COLOURS = LinearSegmentedColormap.from_list("worse-better", [COLOURS["vermilion
 
 
 @styled
-def plot_interactions(interactions: pd.DataFrame):
+def plot_interactions(interactions: pd.DataFrame, responses):
     """Draw how much more each pair gains together than one by one, in percent of base; numbers where not zero.
 
     Parameters
     ----------
     interactions : pandas.DataFrame
         From `df_interactions`.
+    responses : sequence
+        What is asked: the study's RESPONSES, a panel each.
     """
-    names = list(FACTORS)
-    fig, axes = plt.subplots(1, len(RESPONSES), figsize=(13.2, 3.7), sharey=True)
-    for axis, response in zip(axes, RESPONSES, strict=True):
+    names = list(dict.fromkeys([*interactions["first"], *interactions["second"]]))
+    fig, axes = plt.subplots(1, len(responses), figsize=(13.2, 3.7), sharey=True)
+    for axis, response in zip(axes, responses, strict=True):
         mine = interactions[interactions["response"] == response.column]
         _triangle(axis, mine, names, 1 if response.more_is_better else -1)
         axis.set_title(f"{response.title}\n(% of base)", fontsize=9)

@@ -7,8 +7,8 @@ other patches, and what is not modelled.
 from .comparison import compare
 from .effects import df_effects, df_interactions, df_others, df_steps, interval
 from .factors import ALL, FACTORS, Cell, base_kernel, df_patches, factorial, others
-from .follow import df_follow
-from .host import machine, workload
+from .follow import UP_MS, df_follow
+from .host import CYCLE_MS, machine, workload
 from .runs import RESPONSES, df_runs, measure, scenario
 from .scope import Scope
 from .text import say_effects, say_interactions, say_others, say_steps, say_why
@@ -16,8 +16,10 @@ from .text_host import say_factors, say_follow, say_limits, say_patches, say_sco
 
 __all__ = [
     "ALL",
+    "CYCLE_MS",
     "FACTORS",
     "RESPONSES",
+    "UP_MS",
     "Cell",
     "Scope",
     "base_kernel",
