@@ -47,6 +47,24 @@ def wait_for(what, condition, seconds=PATIENCE):
     raise AssertionError(f"{what}: not within {seconds} s ({problem!r})")
 
 
+# What a widget's callback raises goes to the page as a message that no cell shows: the kernel writes it down itself.
+LOG_EXCEPTIONS = """
+import traceback
+
+def _keep(shell, path):
+    show = shell.showtraceback
+
+    def logged(*arguments, **more):
+        with open(path, "a") as log:
+            log.write(traceback.format_exc())
+        return show(*arguments, **more)
+
+    shell.showtraceback = logged
+
+_keep(get_ipython(), {path!r})
+"""
+
+
 @dataclass
 class Lab:
     """A running JupyterLab and a browser.
@@ -57,17 +75,20 @@ class Lab:
         Where `make lab` opens, token included.
     browser : selenium.webdriver.Chrome
     log_file : pathlib.Path
-        What server and kernels write.
+        What the server writes.
+    kernel_log : pathlib.Path
+        The traceback of each exception in a kernel.
     """
 
     url: str
     browser: object
     log_file: Path
+    kernel_log: Path
 
     @property
     def log(self) -> str:
         """What server and kernels have written so far."""
-        return self.log_file.read_text(errors="replace")
+        return "".join(path.read_text(errors="replace") for path in (self.log_file, self.kernel_log) if path.exists())
 
     def script(self, code, *arguments):
         """Run JavaScript in the page and return its value."""
@@ -100,6 +121,10 @@ def running_lab(folder: Path, notebooks: Path):
     places |= {f"JUPYTERLAB_{name}_DIR": str(folder / name.lower()) for name in ("SETTINGS", "WORKSPACES")}
     env = {**os.environ, **extra, **places, "IPYTHONDIR": str(folder / "ipython"), "PYTHONPATH": str(TOP)}
     env.pop("SCHEDLAB_REPORT_DIR", None)
+    kernel_log = folder / "kernel.log"
+    startup = folder / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "log_exceptions.py").write_text(LOG_EXCEPTIONS.format(path=str(kernel_log)))
     token = secrets.token_hex(16)
     command = [sys.executable, "-m", "jupyter", "lab", str(notebooks), *arguments, "--no-browser", "--allow-root"]
     command += [
@@ -115,7 +140,7 @@ def running_lab(folder: Path, notebooks: Path):
             address = wait_for("JupyterLab's address", lambda: _address(folder / "runtime_dir"))
             browser = _browser(folder)
             try:
-                yield Lab(f"{address}?token={token}", browser, log_file)
+                yield Lab(f"{address}?token={token}", browser, log_file, kernel_log)
             finally:
                 browser.quit()
         finally:
