@@ -1,6 +1,7 @@
 """The studies: one notebook each, and what its file says about it without running it."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,7 +38,8 @@ def _heading(cells):
         if cell["cell_type"] != "markdown" or not lines or not lines[0].startswith("#"):
             continue
         paragraphs = [p.strip() for p in "\n".join(lines[1:]).split("\n\n") if p.strip()]
-        return lines[0].lstrip("# ").strip(), " ".join(paragraphs[0].split()) if paragraphs else ""
+        plain = re.sub(r"[*`]", "", paragraphs[0]) if paragraphs else ""  # it is shown as text, not as Markdown
+        return lines[0].lstrip("# ").strip(), " ".join(plain.split())
     return "", ""
 
 
