@@ -32,12 +32,12 @@ def run_sweep(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the file and count the points.")] = False,
 ):
     """Run every point of a grid and write one table; what was finished before an interrupt is not run again."""
-    from .cli_io import _Told
+    from .cli_io import Told
     from .sweep import Plan
     from .sweep.file import read
 
     store = file.with_suffix(".sweep") if store is None else store
-    with _Told():
+    with Told():
         if to is not None and to.suffix not in (".csv", ".parquet"):
             raise ValueError(f"--to {to}: a name that ends in .csv or .parquet")
         if to is not None and not to.absolute().parent.is_dir():
@@ -51,7 +51,7 @@ def run_sweep(
     if dry_run:
         return
     try:
-        with _Told(), Progress() as progress:
+        with Told(), Progress() as progress:
             table = plan.run(workers=workers, scheduler=scheduler, progress=progress)
             _write(table, to)
     except KeyboardInterrupt:
