@@ -14,7 +14,7 @@ FOUND       = $(shell for p in $(CANDIDATES); do "$$p" -c '$(USABLE)' 2>/dev/nul
 NO_PYTHON   = schedlab needs Python 3.11 to 3.14 with its venv module (tried: $(CANDIDATES)); name one with make PYTHON=/path/to/python
 
 PYTEST_WORKERS ?= auto
-TEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadgroup
+TEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile
 
 .PHONY: setup report test test-all lint lab bench bench-limit gallery clean python
 
