@@ -118,8 +118,6 @@ for strategy in (kernels(), new_kernels()):
     print(find(strategy, lambda kernel: kernel.has("donate-all")).has("donate-all"))
 """
 
-pytestmark = pytest.mark.xdist_group("porting-guide")
-
 
 @pytest.fixture(scope="module")
 def patched(tmp_path_factory):

@@ -16,8 +16,6 @@ from schedlab.report.pages import read_comparison, write_index
 from schedlab.report.parameters import Kind, convert, read_parameters
 
 NOTEBOOKS = Path(__file__).parent / "notebooks"
-# One worker of pytest-xdist runs them all, so that the report that most of them look at is made once.
-pytestmark = pytest.mark.xdist_group("report")
 
 
 def _notebook(source, tags=("parameters",)):

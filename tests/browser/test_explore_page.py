@@ -20,7 +20,6 @@ from schedlab.explore.scenario import OFFERED, Scenario  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(bool(missing()), reason=missing()),
-    pytest.mark.xdist_group("browser"),  # one browser at a time
 ]
 
 # From the key or click that moves a control to the second frame after the last part of the page was replaced.

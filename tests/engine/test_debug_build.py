@@ -46,7 +46,6 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("debug-build")
 
 
-@pytest.mark.xdist_group("debug-build")
 @pytest.mark.parametrize("releases", [("6.12",), ("6.18",), ("7.2",)])
 def test_g12_to_g14_after_every_event_on_random_trees(releases, cache):
     program = textwrap.dedent(PROGRAM).format(invariants=str(HERE.parent / "invariants"), releases=releases)

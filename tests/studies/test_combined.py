@@ -10,6 +10,7 @@ from schedlab.studies import combined as study
 from schedlab.studies.combined import follow, host
 from schedlab.studies.combined.factors import NOT_SAID
 from schedlab.studies.combined.runs import DURATION_NS
+from schedlab.studies.throttling_unification.statistics import mean_interval
 
 
 def synthetic(effect, seeds=4, noise=0.0):
@@ -91,7 +92,7 @@ def test_events__the_rendezvous_holds_all_that_are_online():
 
 def test_interval__of_three_by_hand():
     """Mean 2, sd 1, t(0.975, 2) = 4.303: 2 -+ 4.303 / sqrt(3)."""
-    mean, low, high = study.interval([1.0, 2.0, 3.0])
+    mean, low, high = mean_interval([1.0, 2.0, 3.0])
     assert (mean, low, high) == pytest.approx((2.0, 2 - 2.4843, 2 + 2.4843), abs=1e-3)
 
 

@@ -18,8 +18,6 @@ from schedlab.sweep import Plan
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
-# One worker of pytest-xdist runs them all, so that the cluster is started once.
-pytestmark = pytest.mark.xdist_group("cluster")
 
 quiet = functools.partial(sl.sweep, progress=False)
 

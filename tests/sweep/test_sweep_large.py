@@ -26,7 +26,7 @@ grid."/a.quota_us" = {quotas}
 """
 QUOTAS = list(range(1_000, 6_000, 50))
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+pytestmark = pytest.mark.slow
 
 
 def rss_mb():

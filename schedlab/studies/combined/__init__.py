@@ -5,7 +5,7 @@ other patches, and what is not modelled.
 """
 
 from .comparison import compare
-from .effects import df_effects, df_interactions, df_others, df_steps, interval
+from .effects import df_effects, df_interactions, df_others, df_steps
 from .factors import ALL, FACTORS, Cell, base_kernel, df_patches, factorial, others
 from .follow import UP_MS, df_follow
 from .host import CYCLE_MS, machine, workload
@@ -32,7 +32,6 @@ __all__ = [
     "df_runs",
     "df_steps",
     "factorial",
-    "interval",
     "machine",
     "measure",
     "others",

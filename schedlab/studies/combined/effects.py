@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from ..throttling_unification.statistics import CONFIDENCE, t_quantile
+from ..throttling_unification.statistics import mean_interval
 from .factors import ALL, FACTORS
 from .runs import RESPONSES
 
 #: A contrast below this share of the response is rounding.
 _ROUNDING = 1e-9
-_t_quantile = lru_cache(maxsize=64)(t_quantile)  # a bisection over an integral
-
-
-def interval(values, many: int = 1) -> tuple[float, float, float]:
-    """Return mean and 95 % confidence interval of one value a seed, by Student's t with a degree less than seeds.
-
-    Parameters
-    ----------
-    values : array of float
-    many : int
-        The interval holds for so many questions at once (Bonferroni).
-
-    Examples
-    --------
-    >>> [round(x, 2) for x in interval([1.0, 2.0, 3.0])]
-    [2.0, -0.48, 4.48]
-    """
-    values = np.asarray(values, float)
-    reach = _t_quantile((1 - CONFIDENCE) / many, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
-    return float(values.mean()), float(values.mean() - reach), float(values.mean() + reach)
 
 
 def _excludes_zero(low, high, scale):
@@ -69,7 +48,7 @@ def df_effects(runs: pd.DataFrame) -> pd.DataFrame:
             values = _by_seed(design, response.column, **{name: True}) - _by_seed(
                 design, response.column, **{name: False}
             )
-            effect, low, high = interval(values)
+            effect, low, high = mean_interval(values)
             row = {"response": response.column, "factor": name, "effect": effect, "low": low, "high": high}
             rows.append(row | {"percent": 100 * effect / scale, "nonzero": _excludes_zero(low, high, scale)})
     return pd.DataFrame(rows)
@@ -100,8 +79,8 @@ def df_interactions(runs: pd.DataFrame) -> pd.DataFrame:
                 (a, b): _by_seed(design, column, **{first: a, second: b}) for a in (False, True) for b in (False, True)
             }
             without, with_ = mean[True, False] - mean[False, False], mean[True, True] - mean[False, True]
-            value, low, high = interval(with_ - without)
-            strict = interval(with_ - without, many)[1:]
+            value, low, high = mean_interval(with_ - without)
+            strict = mean_interval(with_ - without, many)[1:]
             rows.append(
                 {
                     "response": column,
@@ -158,7 +137,7 @@ def df_steps(runs: pd.DataFrame) -> pd.DataFrame:
         found += [("last", name, everything - _cell(runs, column, ALL - {name})) for name in FACTORS]
         found += [("together", "", everything - base), ("sum of alone", "", sum(alone.values()))]
         for step, name, values in found:
-            value, low, high = interval(values)
+            value, low, high = mean_interval(values)
             row = {"response": column, "step": step, "factor": name, "difference": value, "low": low, "high": high}
             scale = float(base.mean())
             rows.append(row | {"percent": 100 * value / scale, "nonzero": _excludes_zero(low, high, scale)})
@@ -183,7 +162,7 @@ def df_others(runs: pd.DataFrame) -> pd.DataFrame:
             part = mine[mine[list(FACTORS)].any(axis=1) == bool(on)].sort_values("seed")
             for response in RESPONSES:
                 reference = _cell(runs, response.column, on)
-                value, low, high = interval(part[response.column].to_numpy(float) - reference)
+                value, low, high = mean_interval(part[response.column].to_numpy(float) - reference)
                 row = {"label": label, "response": response.column, "against": against, "difference": value}
                 nonzero = _excludes_zero(low, high, base_mean(runs, response.column))
                 rows.append(row | {"low": low, "high": high, "nonzero": nonzero})

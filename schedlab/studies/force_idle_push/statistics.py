@@ -4,21 +4,7 @@ import math
 
 import numpy as np
 
-from ..throttling_unification.statistics import CONFIDENCE, t_quantile, welch
-
-
-def mean_interval(values) -> tuple[float, float, float]:
-    """Return the mean and its 95 % confidence interval over runs (Student's t).
-
-    Examples
-    --------
-    >>> [round(x, 3) for x in mean_interval([1.0, 2.0, 3.0])]
-    [2.0, -0.484, 4.484]
-    """
-    values = np.asarray(values, float)
-    mean, n = values.mean(), len(values)
-    reach = t_quantile(1 - CONFIDENCE, n - 1) * values.std(ddof=1) / math.sqrt(n) if values.std() > 0 else 0.0
-    return float(mean), float(mean - reach), float(mean + reach)
+from ..throttling_unification.statistics import mean_interval, welch
 
 
 def ratio_interval(values, base) -> tuple[float, float, float]:
