@@ -133,12 +133,13 @@ def test_a_function_is_not_hidden_by_the_module_of_its_name(name):
 NOUNS = {"machine", "_topology", "kernel", "patches", "phases", "workload", "steps", "durations", "cgroup", "events"}
 NOUNS |= {"units", "channels", "patches_hotplug", "patches_core", "features"}
 # Small things without a room of their own, which know nothing of schedlab's rooms: anyone may use them.
-LEAVES = {"_check", "_html", "_resources", "tables", "units"}
+LEAVES = {"_check", "_html", "_lazy", "_resources", "tables", "units"}
 MAY_IMPORT = {
     "_jit": set(),
     "units": {"_check"},
     "_check": set(),
     "_html": set(),
+    "_lazy": set(),
     "_resources": set(),
     "tables": set(),
     "engine": {"_jit", "units"},

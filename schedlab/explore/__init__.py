@@ -3,9 +3,7 @@
 Nothing but `Page` needs widgets.
 """
 
-import importlib
-import sys
-import types
+from .._lazy import lazy
 
 _HOMES = {
     "Scenario": "scenario",
@@ -19,22 +17,4 @@ _HOMES = {
 
 __all__ = list(_HOMES)
 
-
-def __getattr__(name):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-class _Package(types.ModuleType):
-    """The package itself: importing the module ``export`` does not hide the function of that name."""
-
-    def __setattr__(self, name, value):
-        if isinstance(value, types.ModuleType) and name in _HOMES:
-            return
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+lazy(__name__, _HOMES)
