@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import itertools
+import math
 import os
 import queue
 import time
@@ -24,6 +25,10 @@ class Stopped(Exception):
 
 class Failed(RuntimeError):
     """A piece of work cannot be done, or the cluster was lost; the message is one line."""
+
+
+class WorkerDied(Failed):
+    """Each worker that began a piece of work died of it."""
 
 
 # What was stopped in this process, and what to call when it is: threads and workers of a cluster look here.
@@ -60,8 +65,9 @@ def on_stop(token: str, callback):
 def stream(pool, function, items, take) -> None:
     """Call ``take(item, function(item))`` for all items, in the order in which they end.
 
-    Not more than ``pool.room()`` are under way and `items` is read only so far, so that memory does not grow with their
-    number. An exception, Ctrl-C among them, stops those that run; what had ended by then is taken all the same.
+    Not more than ``pool.room()`` batches are under way and `items` is read only so far, so that memory does not grow
+    with their number. When an item fails, those before it end first: which failure is raised does not depend on the
+    pool. Any other exception, Ctrl-C among them, stops those that run. What had ended by then is taken all the same.
 
     Parameters
     ----------
@@ -71,23 +77,45 @@ def stream(pool, function, items, take) -> None:
     items : iterable
     take : callable
         Called in this thread.
+
+    Raises
+    ------
+    Exception
+        What the first item, in the order of `items`, failed with.
     """
-    items, under_way = iter(items), {}
+    numbered, under_way, failed = enumerate(items), {}, None
     try:
         while True:
-            for item in itertools.islice(items, max(0, pool.room() - len(under_way))):
-                under_way[pool.submit(function, item)] = item
-            if not under_way:
+            while failed is None and len(under_way) < pool.room():
+                if not (batch := list(itertools.islice(numbered, pool.batch()))):
+                    break
+                under_way[pool.submit(function, batch)] = batch
+            waited_for = [f for f, batch in under_way.items() if failed is None or batch[0][0] < failed[0]]
+            if not waited_for:
+                if failed is not None:
+                    raise failed[1]
                 return
-            for future in pool.wait(list(under_way)):
-                take(under_way[future], pool.result(future, under_way[future]))
+            for future in pool.wait(waited_for):
+                batch = under_way[future]
+                found, error = pool.result(future, batch)
+                _take(take, batch, found)
                 del under_way[future]
+                if isinstance(error, WorkerDied) and len(batch) > 1:
+                    # which of them it was is told by trying each
+                    under_way |= {pool.submit(function, [one]): [one] for one in batch}
+                elif error is not None:
+                    failed = min(failed or (math.inf,), (batch[len(found)][0], error), key=lambda pair: pair[0])
     except BaseException:
         pool.stop(list(under_way))
-        for future, item in under_way.items():
+        for future, batch in under_way.items():
             if pool.succeeded(future):
-                take(item, pool.result(future, item))
+                _take(take, batch, pool.result(future, batch)[0])
         raise
+
+
+def _take(take, batch, found):
+    for (_, item), result in zip(batch, found):
+        take(item, result)
 
 
 class Threads:
@@ -108,17 +136,23 @@ class Threads:
         """How many pieces may be under way: twice the threads, so that none waits for the next."""
         return 2 * self._workers
 
-    def submit(self, function, item):
-        """Begin a piece of work."""
+    def batch(self) -> int:
+        """How many items make a piece."""
+        return 1
+
+    def submit(self, function, batch):
+        """Begin a piece of work: a list of one (number, item)."""
+        ((_, item),) = batch
         return self._pool.submit(function, item)
 
     def wait(self, futures):
         """Wait for one or more to end, and return those."""
         return concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_COMPLETED).done
 
-    def result(self, future, item):
-        """Return what a piece gave, or raise what it raised."""
-        return future.result()
+    def result(self, future, batch):
+        """Return what the items of a piece gave up to the first that failed, and what that failed with or None."""
+        error = future.exception()
+        return ([], error) if error is not None else ([future.result()], None)
 
     def succeeded(self, future) -> bool:
         """Tell whether a piece ended and gave something."""
@@ -139,6 +173,9 @@ class Cluster:
         Address such as "tcp://host:8786", the path of a scheduler file, or a client that is there already.
     workers : int, optional
         Most pieces under way; by default three for each thread of the cluster.
+    batch_s : float
+        Put as many items into a piece as make that many seconds of work, by the time that earlier ones took: each
+        piece costs this process and the scheduler some 10 ms. By default one.
 
     Raises
     ------
@@ -150,8 +187,9 @@ class Cluster:
     A piece moves to another worker when its own dies, as often as the scheduler's ``allowed-failures`` says.
     """
 
-    def __init__(self, scheduler, workers: int | None = None):
+    def __init__(self, scheduler, workers: int | None = None, batch_s: float = 0.0):
         self.token = uuid.uuid4().hex
+        self._batch_s, self._batch = batch_s, 1
         self._distributed = _distributed(scheduler)
         self._mine = isinstance(scheduler, str | os.PathLike)
         self.name = str(scheduler) if self._mine else scheduler.scheduler.address
@@ -165,9 +203,13 @@ class Cluster:
             raise
 
     def _connect(self, scheduler):
+        import dask
+
         where = {"scheduler_file": str(scheduler)} if os.path.isfile(scheduler) else {"address": str(scheduler)}
         try:
-            return self._distributed.Client(**where, timeout=CONNECT_S, set_as_default=False)
+            # a client keeps its last 1000 messages for debugging, which are the scenarios of as many pieces
+            with dask.config.set({"distributed.admin.low-level-log-length": 0}):
+                return self._distributed.Client(**where, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:
             said = f" ({error})" if isinstance(error, ValueError) else f" within {CONNECT_S} s"
             raise wrong("scheduler", str(scheduler), f"no Dask scheduler answers there{said}") from None
@@ -201,9 +243,14 @@ class Cluster:
                 self._room = max(AHEAD, 3 * sum(self.client.nthreads().values()))
         return self._room
 
-    def submit(self, function, item):
-        """Begin a piece of work."""
-        future = self.client.submit(function, item, pure=False, key=f"schedlab-{uuid.uuid4().hex}")
+    def batch(self) -> int:
+        """How many items make a piece."""
+        return self._batch
+
+    def submit(self, function, batch):
+        """Begin a piece of work: a list of (number, item)."""
+        items = [item for _, item in batch]
+        future = self.client.submit(_one_by_one, function, items, pure=False, key=f"schedlab-{uuid.uuid4().hex}")
         future.add_done_callback(self._ended.put)
         return future
 
@@ -225,18 +272,20 @@ class Cluster:
     def _lost(self):
         return Failed(f"scheduler={self.name!r}: lost; what was finished by then is kept")
 
-    def result(self, future, item):
-        """Return what a piece gave, or raise what it raised."""
+    def result(self, future, batch):
+        """Return what the items of a piece gave up to the first that failed, and what that failed with or None."""
         try:
-            return self._fetched.pop(future) if future in self._fetched else future.result()
-        except (Failed, Stopped):
-            raise
+            found, error, seconds = self._fetched.pop(future) if future in self._fetched else future.result()
         except self._distributed.KilledWorker:
-            raise Failed(f"{item}: each worker that began it died (out of memory?)") from None
+            return [], WorkerDied(f"{batch[0][1]}: each worker that began it died (out of memory?)")
         except concurrent.futures.CancelledError:
             raise self._lost() from None
-        except Exception as error:
-            raise Failed(f"{item}: {type(error).__name__}: {error}".splitlines()[0]) from error
+        except Exception as error:  # not the work's own: it could not be sent, or what it gave could not
+            return [], Failed(f"{batch[0][1]}: {type(error).__name__}: {error}".splitlines()[0])
+        if found:
+            fits = int(self._batch_s * len(found) / max(seconds, 1e-6))
+            self._batch = max(1, min(fits, 2 * self._batch))
+        return found, error
 
     def succeeded(self, future) -> bool:
         """Tell whether a piece ended and gave something."""
@@ -249,6 +298,20 @@ class Cluster:
             self.client.cancel([future for future in futures if not future.done()])
 
 
+def _one_by_one(function, items):
+    """On a worker: return what the items of a piece gave, what the next one failed with or None, and the seconds."""
+    began, found = time.perf_counter(), []
+    for item in items:
+        try:
+            found.append(function(item))
+        except (Failed, Stopped) as error:
+            return found, error, time.perf_counter() - began
+        except Exception as error:
+            failed = Failed(f"{item}: {type(error).__name__}: {error}".splitlines()[0])
+            return found, failed, time.perf_counter() - began
+    return found, None, time.perf_counter() - began
+
+
 def _distributed(scheduler):
     try:
         import distributed
@@ -258,8 +321,8 @@ def _distributed(scheduler):
     return distributed
 
 
-def pool_for(scheduler, workers: int | None):
-    """Return threads, or a cluster where a scheduler is named.
+def pool_for(scheduler, workers: int | None, batch_s: float = 0.0):
+    """Return threads, or a cluster where a scheduler is named; `batch_s` as in `Cluster`.
 
     Raises
     ------
@@ -268,4 +331,4 @@ def pool_for(scheduler, workers: int | None):
     """
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise wrong("workers", workers, "a whole number, at least 1")
-    return Threads(workers) if scheduler is None else Cluster(scheduler, workers)
+    return Threads(workers) if scheduler is None else Cluster(scheduler, workers, batch_s)

@@ -18,6 +18,8 @@ from .work import Job, PointFailed, run_job
 __all__ = ["Plan", "PointFailed", "summary", "sweep"]
 
 _OPTIONS = ("log", "stop", "log_limit")
+#: Work that a worker of a cluster gets at a time, s: little enough to lose when it dies.
+BATCH_S = 0.5
 
 
 def sweep(
@@ -158,7 +160,7 @@ class Plan:
                 show(done, len(self._rows), self.found)
 
             if done < len(self._rows):
-                with pool_for(scheduler, workers) as pool:
+                with pool_for(scheduler, workers, BATCH_S) as pool:
                     identity = None if scheduler is None else provenance.identity()
                     try:
                         stream(pool, run_job, self._jobs(pool.token, identity), take)

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -177,6 +178,21 @@ def test_point_that_cannot_run__is_named():
     loop = sl.Workload(tasks=(sl.Task("t", sl.repeat(10_000_000, sl.mark())),))
     with pytest.raises(PointFailed, match="hz=250 seed=0: task t: a million steps"):
         quiet((*base()[:2], loop, "1s"), {"hz": [250]})
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_several_points_that_cannot_run__the_first_is_named_whatever_ends_first(workers):
+    fifth_failed = threading.Event()
+
+    def fails(run):
+        if run.seed == 5:
+            fifth_failed.set()
+        elif run.seed == 3 and workers > 1:
+            assert fifth_failed.wait(60)
+        return plain(run) if run.seed < 3 else {}[run.seed]
+
+    with pytest.raises(PointFailed, match="seed=3: KeyError: 3"):
+        quiet(scenario(), seeds=20, workers=workers, reduce=fails)
 
 
 @pytest.mark.parametrize(
