@@ -14,6 +14,7 @@ from .engine.events import MAX_TIME
 from .engine.program import ERROR_INSTANT_LOOP
 from .lowering import lower
 from .run import Run
+from .run.collect import collect
 from .units import to_ns
 
 #: Events between two looks at the clock: progress, Ctrl-C, other threads' exceptions.
@@ -99,17 +100,17 @@ class Simulation:
         log = np.concatenate(self._log) if self._log else None
         if log is None and self.log_kinds:
             log = self.state.arrays["log"][:0].copy()
-        return Run.from_state(
-            self.state,
-            self.machine,
-            self.kernel,
-            self.workload,
-            self.seed,
+        return Run(
+            machine=self.machine,
+            kernel=self.kernel,
+            workload=self.workload,
+            seed=self.seed,
             kinds=record.KINDS,
             bucket_edges=record.bucket_edges(),
             log=log,
             log_kinds=self.log_kinds,
             log_lost=self.log_lost,
+            **collect(self.state, self.kernel, self.workload),
         )
 
 

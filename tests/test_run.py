@@ -34,6 +34,20 @@ def test_load__changed_table_is_refused(run, tmp_path):
         sl.Run.load(folder)
 
 
+@pytest.mark.parametrize("name", ["hists.parquet", "buckets.parquet", "bucket_edges.csv", "task_table.parquet"])
+@pytest.mark.parametrize("content", [None, b"", b"PAR1 and no more"])
+def test_load__file_missing_or_damaged_is_one_line(run, tmp_path, name, content):
+    folder = run.save(tmp_path / "run")
+    (folder / name).unlink()
+    if content is not None:
+        (folder / name).write_bytes(content)
+    with pytest.raises(
+        ValueError, match="^folder=.*: (a file of it is missing or damaged|the tables do not match)"
+    ) as caught:
+        sl.Run.load(folder)
+    assert "\n" not in str(caught.value)
+
+
 def test_load__no_run_there(tmp_path):
     with pytest.raises(ValueError, match="run.json"):
         sl.Run.load(tmp_path)

@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from .. import provenance
-from .._pool import Cluster, on_stop, stream
+from .._pool import on_stop, stream
+from .._pool.cluster import Cluster
 from .execute import Kernels, import_papermill
 from .job import Job, Outcome, move_into_place, run, staging_for
 

@@ -141,6 +141,7 @@ def test_cluster__point_that_kills_every_worker_is_named(address):
         quiet(scenario, {"hz": [250]}, scheduler=address, reduce=lambda run: die())
 
 
+@pytest.mark.slow
 def test_cluster__point_that_kills_every_worker_is_named_among_many_of_its_batch(address, tmp_path):
     reduce, store = functools.partial(die_at, 40), tmp_path / "store"
     with pytest.raises(Failed, match="seed=40: each worker that began it died"):
@@ -158,7 +159,7 @@ def test_cluster__workers_of_other_code_are_refused(address, monkeypatch):
 
 
 def test_cluster__nobody_there_is_one_line(monkeypatch, tmp_path):
-    monkeypatch.setattr("schedlab._pool.CONNECT_S", 1)
+    monkeypatch.setattr("schedlab._pool.cluster.CONNECT_S", 1)
     with pytest.raises(ValueError, match="scheduler='tcp://127.0.0.1:9': no Dask scheduler answers there") as caught:
         quiet(scenario(), scheduler="tcp://127.0.0.1:9")
     assert "\n" not in str(caught.value)

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import html
-import json
 import pathlib
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from .serial import from_json, to_json
+from .collect import CHANNEL_COUNTERS
 
 #: Percentiles of `Run.latencies`.
 PERCENTILES = (50, 75, 90, 95, 99, 99.5, 99.9)
-_FORMAT = 2
-_TABLES = (
+#: Fields that are tables of numbers.
+TABLES = (
     "groups", "task_table", "hists", "buckets", "log", "cpu_table", "throttle_table", "channel_table",
     "core_table", "cookie_table",
-)  # fmt: skip
-_HEAD = (
-    "seed", "duration_ns", "nr_events", "core_busy_ns", "thread_busy_ns", "kinds", "log_kinds", "log_lost",
-    "limbo_warnings", "limbo_warned_at",
-)  # fmt: skip
-
-_CHANNEL_COUNTERS = (
-    "written", "read", "writer_blocks", "reader_blocks", "writer_wakes", "reader_wakes", "writer_spurious",
-    "reader_spurious",
 )  # fmt: skip
 
 
@@ -164,7 +154,7 @@ class Run:
         nouns = self.workload.channels
         head = {name: [getattr(channel, name) for channel in nouns] for name in ("name", "kind", "capacity")}
         table = pd.DataFrame(head).rename(columns={"name": "channel"})
-        for name in _CHANNEL_COUNTERS:
+        for name in CHANNEL_COUNTERS:
             table[name] = np.zeros(0, np.int64) if self.channel_table is None else self.channel_table[name]
         return table
 
@@ -352,7 +342,7 @@ class Run:
             order of CPU and time. What still runs at the end of the run (or of a log that was cut) ends there. A
             task that moves to another group while it runs (`SetGroup`) begins another row.
         """
-        from .timeline import spans
+        from ..timeline import spans
 
         self._need_log("spans()", "switch")
         return spans(self)
@@ -367,7 +357,7 @@ class Run:
             throttled at the end of the run or of a log that was cut, where it ends), in order of CPU and time. From
             6.6 on throttled_usec of cpu.stat counts only while a task waits in the group, so it can be less.
         """
-        from .timeline import throttled_spans
+        from ..timeline import throttled_spans
 
         for kind in ("throttle", "unthrottle"):
             self._need_log("throttled_spans()", kind)
@@ -376,13 +366,13 @@ class Run:
     @property
     def log_until_ns(self) -> int:
         """Up to when the log tells all, ns: the end of the run, or the last record of a log that was cut."""
-        from .timeline import known_until_ns
+        from ..timeline import known_until_ns
 
         return known_until_ns(self)
 
     def diff(self, other):
         """Return where and by how much another run differs; see `schedlab.diff`."""
-        from .diff import diff
+        from ..diff import diff
 
         return diff(self, other)
 
@@ -424,7 +414,7 @@ class Run:
         digest = hashlib.sha256()
         numbers = (self.seed, self.duration_ns, self.nr_events, self.core_busy_ns, self.thread_busy_ns, self.log_lost)
         digest.update(np.array(numbers, "<i8").tobytes())
-        for name in _TABLES:
+        for name in TABLES:
             array = getattr(self, name)
             if array is not None:
                 digest.update(name.encode())
@@ -433,26 +423,9 @@ class Run:
 
     def save(self, folder) -> pathlib.Path:
         """Write the run into a folder: run.json and one parquet file a table. Returns the folder."""
-        import pandas as pd
+        from .files import save
 
-        folder = pathlib.Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in _TABLES:
-            array = getattr(self, name)
-            if array is None:
-                continue
-            if name == "buckets":
-                row, column = np.nonzero(array)
-                array = {"hist": row, "bucket": column, "count": array[row, column]}
-            else:
-                array = {column: array[column] for column in array.dtype.names}
-            pd.DataFrame(array).to_parquet(folder / f"{name}.parquet")
-        np.savetxt(folder / "bucket_edges.csv", self.bucket_edges, fmt="%d")
-        head = {name: getattr(self, name) for name in _HEAD}
-        head |= {name: to_json(getattr(self, name)) for name in ("machine", "kernel", "workload")}
-        text = json.dumps({"schedlab_run": _FORMAT, "digest": self.digest(), **head}, indent=1)
-        (folder / "run.json").write_text(text + "\n")
-        return folder
+        return save(self, folder)
 
     @classmethod
     def load(cls, folder) -> Run:
@@ -463,71 +436,11 @@ class Run:
         ValueError
             When the folder holds no run, or one that was changed.
         """
-        import pandas as pd
+        from .files import load
 
-        folder = pathlib.Path(folder)
-        try:
-            head = json.loads((folder / "run.json").read_text())
-        except (OSError, ValueError) as error:
-            raise ValueError(f"folder={str(folder)!r}: no run.json of a saved run ({error})") from None
-        if head.pop("schedlab_run", None) != _FORMAT:
-            raise ValueError(f"folder={str(folder)!r}: run.json is not of format {_FORMAT}")
-        said = head.pop("digest")
-        head |= {name: from_json(head[name]) for name in ("machine", "kernel", "workload")}
-        head["kinds"], head["log_kinds"] = tuple(head["kinds"]), tuple(head["log_kinds"])
-        edges = np.loadtxt(folder / "bucket_edges.csv", dtype=np.int64)
-        tables = {"bucket_edges": edges}
-        for name in _TABLES:
-            path = folder / f"{name}.parquet"
-            tables[name] = pd.read_parquet(path).to_records(index=False) if path.exists() else None
-        flat = tables["buckets"]
-        tables["buckets"] = np.zeros((len(tables["hists"]), len(edges) - 1), np.int64)
-        tables["buckets"][flat["hist"], flat["bucket"]] = flat["count"]
-        for name in (name for name in _TABLES if name != "buckets"):
-            if tables[name] is not None:
-                tables[name] = np.array(tables[name].tolist(), [(n, "i8") for n in tables[name].dtype.names])
-        run = cls(**head, **tables)
-        if run.digest() != said:
-            raise ValueError(f"folder={str(folder)!r}: the tables do not match run.json (changed or damaged)")
-        return run
+        return load(folder)
 
-    # ---- making and showing ------------------------------------------------------------------------------------------
-
-    @classmethod
-    def from_state(
-        cls, state, machine, kernel, workload, seed, *, kinds, bucket_edges, log, log_kinds, log_lost
-    ) -> Run:
-        """Collect a Run from the engine's state; open intervals of running tasks are closed in the copy."""
-        now = int(state["sys_now"][0])
-        task_table = _task_table(state, len(workload.tasks), now)
-        open_cores = np.where(state["core_running"] > 0, now - state["core_since"], 0)
-        open_cpus = np.where(state["cpu_curr"] >= 0, now - state["cpu_busy_since"], 0)
-        return cls(
-            machine=machine,
-            kernel=kernel,
-            workload=workload,
-            seed=seed,
-            duration_ns=now,
-            nr_events=int(state["sys_nr_events"][0]),
-            core_busy_ns=int((state["core_busy_ns"] + open_cores).sum()),
-            thread_busy_ns=int((state["cpu_busy_ns"] + open_cpus).sum()),
-            kinds=kinds,
-            log_kinds=log_kinds,
-            log_lost=log_lost,
-            groups=_group_table(state, task_table),
-            task_table=task_table,
-            hists=state.arrays["hist"].copy(),
-            cpu_table=_cpu_table(state),
-            throttle_table=_throttle_table(state),
-            limbo_warnings=int(state["sys_limbo_warnings"][0]),
-            limbo_warned_at=int(state["sys_limbo_warned_at"][0]),
-            buckets=_used_buckets(state),
-            bucket_edges=bucket_edges,
-            log=log,
-            channel_table=_channel_table(state, len(workload.channels)),
-            core_table=_core_table(state, now) if workload.core_scheduling or kernel.balance == "kernel" else None,
-            cookie_table=_cookie_table(state, len(workload.tasks), now) if workload.core_scheduling else None,
-        )
+    # ---- showing -----------------------------------------------------------------------------------------------------
 
     def __repr__(self):
         return (
@@ -541,131 +454,3 @@ class Run:
             for path, text in self.throttling().items()
         )
         return f"<p>{html.escape(repr(self)[1:-1])}</p><table>{rows}</table>"
-
-
-def _used_buckets(state):
-    """A copy of the histograms; those without a value stay untouched (and so cost no memory)."""
-    buckets = state["bucket_count"].reshape(len(state["hist_count"]), -1)
-    copy = np.zeros_like(buckets)
-    used = state["hist_count"] > 0
-    copy[used] = buckets[used]
-    return copy
-
-
-def _channel_table(state, nr_channels):
-    """Counters of the channels, None when there are none."""
-    if nr_channels == 0:
-        return None
-    table = np.zeros(nr_channels, [(name, "i8") for name in _CHANNEL_COUNTERS])
-    for name in _CHANNEL_COUNTERS:
-        table[name] = state[f"chan_{name}"]
-    return table
-
-
-def _task_table(state, nr_tasks, now):
-    names = (
-        "start_ns", "end_ns", "exec_ns", "user_ns", "kernel_ns", "wait_ns", "nr_switches", "nr_wakeups",
-        "nr_migrations", "nr_samples",
-    )  # fmt: skip
-    table = np.zeros(nr_tasks, [(name, "i8") for name in names])
-    task = state.arrays["task"][:nr_tasks]
-    for name in ("user_ns", "kernel_ns", "wait_ns", "nr_switches", "nr_wakeups", "nr_migrations", "nr_samples"):
-        table[name] = task[name]
-    table["start_ns"], table["end_ns"] = task["start"], task["end"]
-    table["exec_ns"] = state["se_sum_exec"][:nr_tasks]
-    running = [(cpu, t) for cpu, t in enumerate(state["cpu_curr"]) if t >= 0]
-    for cpu, t in running:
-        table["exec_ns"][t] += now - state["se_exec_start"][t]
-        mode = "kernel_ns" if task["mode"][t] else "user_ns"
-        table[mode][t] += now - state["cpu_mode_stamp"][cpu]
-    waiting = (state["se_on_rq"][:nr_tasks] != 0) & (state["se_delayed"][:nr_tasks] == 0)
-    waiting[[t for _, t in running]] = False
-    table["wait_ns"] += np.where(waiting, now - task["wait_since"], 0)
-    return table
-
-
-def _cpu_table(state):
-    sources = {
-        "nr_schedules": "nr_schedules",
-        "nr_switches": "nr_switches",
-        "nr_works": "nr_works",
-        "nr_served": "nr_served",
-        "nr_walked": "nr_walked",
-        "nr_requeued": "nr_requeued",
-        "nr_irqoff": "nr_irqoff",
-        "irqoff_ns": "irqoff_ns",
-        "irqoff_max_ns": "irqoff_max",
-    }
-    cpu = state.arrays["cpu"]
-    table = np.zeros(len(cpu), [(name, "i8") for name in sources])
-    for name, field_ in sources.items():
-        table[name] = cpu[field_]
-    return table
-
-
-def _core_table(state, now):
-    cpu = state.arrays["cpu"]
-    names = (
-        "nr_core_picks", "nr_fast_picks", "nr_core_balances", "nr_steals", "nr_pushes", "nr_scanned", "nr_locked",
-        "nr_active_balances",
-    )  # fmt: skip
-    table = np.zeros(len(cpu), [(name, "i8") for name in ("forced_idle_ns", "nr_forced_idle", *names)])
-    table["forced_idle_ns"] = cpu["forced_ns"] + np.where(cpu["forced"] != 0, now - cpu["forced_since"], 0)
-    table["nr_forced_idle"] = cpu["nr_forced"]
-    for name in names:
-        table[name] = cpu[name]
-    return table
-
-
-def _cookie_table(state, nr_tasks, now):
-    """The charges to tasks; those of force idle that is going on are closed in the copy."""
-    table = np.zeros(nr_tasks, [("cookie", "i8"), ("forceidle_ns", "i8")])
-    table["cookie"] = state["task_cookie"][:nr_tasks]
-    table["forceidle_ns"] = state["task_forceidle_ns"][:nr_tasks]
-    core = state.arrays["core"]
-    for c, (task, k) in enumerate(zip(state["cpu_curr"], state["cpu_core"], strict=True)):
-        pick = int(state["cpu_core_pick"][c])
-        task = pick if pick != -2 else int(task)
-        if core["fi_started"][k] and task >= 0:
-            delta, count = now - int(core["fi_start"][k]), int(core["fi_count"][k])
-            table["forceidle_ns"][task] += delta * count // max(1, int(core["fi_occupation"][k]))
-    return table
-
-
-def _throttle_table(state):
-    sources = {
-        "nr_throttles": "nr_marks",
-        "nr_rethrottled": "nr_rethrottled",
-        "nr_works": "nr_works",
-        "overrun_ns": "overrun_ns",
-        "overrun_max_ns": "overrun_max",
-    }
-    tg = state.arrays["tg"]
-    table = np.zeros(len(tg), [(name, "i8") for name in sources])
-    for name, field_ in sources.items():
-        table[name] = tg[field_]
-    return table
-
-
-def _group_table(state, task_table):
-    names = (
-        "usage_ns", "user_ns", "system_ns", "nr_periods", "nr_throttled", "throttled_ns", "nr_bursts", "burst_ns",
-        "local_throttled_ns", "limited",
-    )  # fmt: skip
-    tg = state.arrays["tg"]
-    table = np.zeros(len(tg), [(name, "i8") for name in names])
-    for name in ("nr_periods", "nr_throttled", "throttled_ns", "nr_bursts", "burst_ns"):
-        table[name] = tg[name]
-    table["limited"] = tg["quota"] >= 0
-    np.add.at(table["local_throttled_ns"], state["rq_tg"], state["rq_throttled_self_ns"])
-    group = state["task_group"][: len(task_table)]
-    for name, column, left in (
-        ("usage_ns", "exec_ns", "left_exec"),
-        ("user_ns", "user_ns", "left_user"),
-        ("system_ns", "kernel_ns", "left_kernel"),
-    ):  # what a task used before it moved to another group stays with the old one
-        np.add.at(table[name], group, task_table[column] - state["task_" + left][: len(task_table)])
-        table[name] += tg[left]
-        for g in range(len(tg) - 1, 0, -1):  # children come after their parent
-            table[name][tg["parent"][g]] += table[name][g]
-    return table

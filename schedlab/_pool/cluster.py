@@ -1,167 +1,21 @@
-"""Many pieces of work at a time, in threads or on a Dask cluster: streamed, with a bounded number under way."""
+"""The workers of a Dask scheduler as a pool."""
 
 from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import itertools
-import math
 import os
 import queue
 import time
 import uuid
 
-from ._check import wrong
+from .._check import wrong
+from .stopping import Failed, Stopped, WorkerDied, stop
 
 #: How long to try to reach a scheduler, and between two looks at how many workers it has; s.
 CONNECT_S, LOOK_S = 10, 2
 #: Pieces under way while a cluster has no worker yet, so that one that grows with its load sees a load.
 AHEAD = 16
-
-
-class Stopped(Exception):
-    """The work was stopped from outside before it ended."""
-
-
-class Failed(RuntimeError):
-    """A piece of work cannot be done, or the cluster was lost; the message is one line."""
-
-
-class WorkerDied(Failed):
-    """Each worker that began a piece of work died of it."""
-
-
-# What was stopped in this process, and what to call when it is: threads and workers of a cluster look here.
-_stopped: set[str] = set()
-_to_call: dict[str, set] = {}
-
-
-def stop(token: str) -> None:
-    """Stop all work of a pool in this process."""
-    _stopped.add(token)
-    for callback in list(_to_call.get(token, ())):
-        callback()
-
-
-def check(token: str) -> None:
-    """Raise Stopped when the pool of that token was stopped."""
-    if token in _stopped:
-        raise Stopped
-
-
-@contextlib.contextmanager
-def on_stop(token: str, callback):
-    """Call `callback` when the pool of that token is stopped, also when it was before."""
-    callbacks = _to_call.setdefault(token, set())
-    callbacks.add(callback)
-    try:
-        if token in _stopped:
-            callback()
-        yield
-    finally:
-        callbacks.discard(callback)
-
-
-def stream(pool, function, items, take) -> None:
-    """Call ``take(item, function(item))`` for all items, in the order in which they end.
-
-    Not more than ``pool.room()`` batches are under way and `items` is read only so far, so that memory does not grow
-    with their number. When an item fails, those before it end first: which failure is raised does not depend on the
-    pool. Any other exception, Ctrl-C among them, stops those that run. What had ended by then is taken all the same.
-
-    Parameters
-    ----------
-    pool : Threads or Cluster
-    function : callable
-        Runs in a thread or on a worker; it ends early by `check` of ``pool.token``.
-    items : iterable
-    take : callable
-        Called in this thread.
-
-    Raises
-    ------
-    Exception
-        What the first item, in the order of `items`, failed with.
-    """
-    numbered, under_way, failed = enumerate(items), {}, None
-    try:
-        while True:
-            while failed is None and len(under_way) < pool.room():
-                if not (batch := list(itertools.islice(numbered, pool.batch()))):
-                    break
-                under_way[pool.submit(function, batch)] = batch
-            waited_for = [f for f, batch in under_way.items() if failed is None or batch[0][0] < failed[0]]
-            if not waited_for:
-                if failed is not None:
-                    raise failed[1]
-                return
-            for future in pool.wait(waited_for):
-                batch = under_way[future]
-                found, error = pool.result(future, batch)
-                _take(take, batch, found)
-                del under_way[future]
-                if isinstance(error, WorkerDied) and len(batch) > 1:
-                    # which of them it was is told by trying each
-                    under_way |= {pool.submit(function, [one]): [one] for one in batch}
-                elif error is not None:
-                    failed = min(failed or (math.inf,), (batch[len(found)][0], error), key=lambda pair: pair[0])
-    except BaseException:
-        pool.stop(list(under_way))
-        for future, batch in under_way.items():
-            if pool.succeeded(future):
-                _take(take, batch, pool.result(future, batch)[0])
-        raise
-
-
-def _take(take, batch, found):
-    for (_, item), result in zip(batch, found):
-        take(item, result)
-
-
-class Threads:
-    """Threads of this process; the engine does not hold the GIL."""
-
-    def __init__(self, workers: int | None = None):
-        self.token = uuid.uuid4().hex
-        self._workers = workers or len(os.sched_getaffinity(0))
-        self._pool = concurrent.futures.ThreadPoolExecutor(self._workers)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def room(self) -> int:
-        """How many pieces may be under way: twice the threads, so that none waits for the next."""
-        return 2 * self._workers
-
-    def batch(self) -> int:
-        """How many items make a piece."""
-        return 1
-
-    def submit(self, function, batch):
-        """Begin a piece of work: a list of one (number, item)."""
-        ((_, item),) = batch
-        return self._pool.submit(function, item)
-
-    def wait(self, futures):
-        """Wait for one or more to end, and return those."""
-        return concurrent.futures.wait(futures, return_when=concurrent.futures.FIRST_COMPLETED).done
-
-    def result(self, future, batch):
-        """Return what the items of a piece gave up to the first that failed, and what that failed with or None."""
-        error = future.exception()
-        return ([], error) if error is not None else ([future.result()], None)
-
-    def succeeded(self, future) -> bool:
-        """Tell whether a piece ended and gave something."""
-        return future.done() and not future.cancelled() and future.exception() is None
-
-    def stop(self, futures) -> None:
-        """Drop what waits, and let what runs end at its next check."""
-        stop(self.token)
-        concurrent.futures.wait([future for future in futures if not future.cancel()])
 
 
 class Cluster:
@@ -215,7 +69,7 @@ class Cluster:
             raise wrong("scheduler", str(scheduler), f"no Dask scheduler answers there{said}") from None
 
     def _check_workers(self):
-        from . import provenance
+        from .. import provenance
 
         here = provenance.identity()
         found = self.client.run(provenance.identity, on_error="return")
@@ -319,16 +173,3 @@ def _distributed(scheduler):
         rule = "Dask is not installed; the extra has it: pip install 'schedlab[cluster]'"
         raise wrong("scheduler", str(scheduler), rule) from None
     return distributed
-
-
-def pool_for(scheduler, workers: int | None, batch_s: float = 0.0):
-    """Return threads, or a cluster where a scheduler is named; `batch_s` as in `Cluster`.
-
-    Raises
-    ------
-    ValueError
-        For a number of workers below 1, or a scheduler that does not answer.
-    """
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise wrong("workers", workers, "a whole number, at least 1")
-    return Threads(workers) if scheduler is None else Cluster(scheduler, workers, batch_s)
