@@ -58,11 +58,6 @@ def plain(run):
     return {"usage_ns": run.groups["usage_ns"][0], "events": run.nr_events}
 
 
-def die_at(seed, run):
-    """Keep the same numbers, but end the process at one seed, each time."""
-    return die() if run.seed == seed else plain(run)
-
-
 def counted(folder, run):
     """Keep the same numbers, and leave a file a run, so that a test can count them."""
     pathlib.Path(folder, f"{time.monotonic_ns()}-{run.seed}-{run.kernel.hz}").touch()

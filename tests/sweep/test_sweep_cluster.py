@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from sweeps import GRID, SEARCH, Once, dask_processes, die, die_at, digest, plain, scenario
+from sweeps import GRID, SEARCH, Once, dask_processes, die, digest, plain, scenario
 
 import schedlab as sl
 from schedlab import provenance
@@ -139,14 +139,6 @@ def test_cluster__point_that_cannot_run_is_named(address):
 def test_cluster__point_that_kills_every_worker_is_named(address):
     with pytest.raises(Failed, match="hz=250 seed=0: each worker that began it died"):
         quiet(scenario, {"hz": [250]}, scheduler=address, reduce=lambda run: die())
-
-
-@pytest.mark.slow
-def test_cluster__point_that_kills_every_worker_is_named_among_many_of_its_batch(address, tmp_path):
-    reduce, store = functools.partial(die_at, 40), tmp_path / "store"
-    with pytest.raises(Failed, match="seed=40: each worker that began it died"):
-        quiet(scenario(), seeds=60, scheduler=address, reduce=reduce, store=store)
-    assert Plan(scenario(), seeds=60, reduce=reduce, store=store).found >= 40
 
 
 def test_cluster__workers_of_other_code_are_refused(address, monkeypatch):
