@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import math
 import os
 import queue
 import time
 import uuid
+import warnings
 
 from .._check import wrong
 from .stopping import Failed, Stopped, WorkerDied, stop
 
-#: How long to try to reach a scheduler, and between two looks at how many workers it has; s.
-CONNECT_S, LOOK_S = 10, 2
+#: How long to try to reach a scheduler; between two looks at how many workers it has; without any before saying so; s.
+CONNECT_S, LOOK_S, ALONE_S = 10, 2, 30
 #: Pieces under way while a cluster has no worker yet, so that one that grows with its load sees a load.
 AHEAD = 16
 
@@ -49,7 +51,7 @@ class Cluster:
         self.name = str(scheduler) if self._mine else scheduler.scheduler.address
         self.client = self._connect(scheduler) if self._mine else scheduler
         self._ended, self._fetched = queue.SimpleQueue(), {}
-        self._most, self._room, self._looked = workers, AHEAD, -LOOK_S
+        self._most, self._room, self._looked, self._alone_since = workers, AHEAD, -LOOK_S, None
         try:
             self._check_workers()
         except BaseException:
@@ -94,8 +96,19 @@ class Cluster:
         if time.monotonic() - self._looked > LOOK_S:
             self._looked = time.monotonic()
             with contextlib.suppress(OSError):  # the scheduler is gone: the futures say so
-                self._room = max(AHEAD, 3 * sum(self.client.nthreads().values()))
+                threads = sum(self.client.nthreads().values())
+                self._room = max(AHEAD, 3 * threads)
+                self._say_when_alone(threads)
         return self._room
+
+    def _say_when_alone(self, threads):
+        if threads:
+            self._alone_since = None
+        elif self._alone_since is None:
+            self._alone_since = self._looked
+        elif self._looked - self._alone_since > ALONE_S:
+            warnings.warn(f"scheduler={self.name!r}: has had no worker for {ALONE_S} s; waiting for one", stacklevel=4)
+            self._alone_since = math.inf  # once
 
     def batch(self) -> int:
         """How many items make a piece."""
@@ -117,11 +130,18 @@ class Cluster:
                 ended.append(self._ended.get_nowait())
         except queue.Empty:
             pass
-        # all at a time: each trip to the scheduler costs about as much as a small simulation
-        whole = [future for future in ended if future.status == "finished"]
-        with contextlib.suppress(Exception):  # `result` meets it again, where it has a name
-            self._fetched.update(zip(whole, self.client.gather(whole)))
-        return ended
+        return [future for future in ended if self._fetch(future)]
+
+    def _fetch(self, future) -> bool:
+        """Get what a piece gave; False when that went with its worker, and the piece is done anew."""
+        try:
+            self._fetched[future] = future.result(timeout=LOOK_S)
+        except TimeoutError:
+            self._ended.put(future)
+            return False
+        except (Exception, concurrent.futures.CancelledError):  # `result` meets it again, where it has a name
+            pass
+        return True
 
     def _lost(self):
         return Failed(f"scheduler={self.name!r}: lost; what was finished by then is kept")
@@ -129,7 +149,7 @@ class Cluster:
     def result(self, future, batch):
         """Return what the items of a piece gave up to the first that failed, and what that failed with or None."""
         try:
-            found, error, seconds = self._fetched.pop(future) if future in self._fetched else future.result()
+            found, error, seconds = self._fetched.pop(future) if future in self._fetched else future.result(LOOK_S)
         except self._distributed.KilledWorker:
             return [], WorkerDied(f"{batch[0][1]}: each worker that began it died (out of memory?)")
         except concurrent.futures.CancelledError:
