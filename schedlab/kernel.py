@@ -75,7 +75,8 @@ class Kernel:
         and before wake one at every read of a full pipe.
     forceidle_snapshot : {"min", "zero"}
         Reference of virtual time between siblings under core scheduling: the least vruntime, never going back (6.18),
-        or the average V (6.19; later kernels of 6.12.y and 6.18.y). The first can starve a task: docs/model.md.
+        or the average V (6.19; later kernels of 6.12.y and 6.18.y) when it was last worked out, which is at other
+        occasions in 6.18.y and 6.19 than in 6.12.y and 7.2. The first can starve a task: docs/model.md.
     core_newidle : bool
         Under core scheduling a CPU that runs empty balances before its pick; lost in 6.19.
     balance : {"simple", "kernel"}

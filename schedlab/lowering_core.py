@@ -53,6 +53,9 @@ def fill_core(state, machine, kernel, workload):
     sys["core_sched"] = workload.core_scheduling
     sys["balance_kernel"] = kernel.balance == "kernel"
     sys["fi_min"] = workload.core_scheduling and kernel.forceidle_snapshot == "min"
+    # zero_vruntime of 6.18.y and 6.19 moves with the tree, that of 6.12.y and 7.2 is the v0 of the sums
+    moves_with_tree = kernel.forceidle_snapshot == "zero" and kernel.vprot and not kernel.lag_rules_7_2
+    sys["fi_tree"] = workload.core_scheduling and moves_with_tree
     sys["core_newidle"] = kernel.core_newidle
     for switch, patch in _PATCH_SWITCHES.items():
         sys[switch] = kernel.has(patch)

@@ -7,7 +7,6 @@ it is a list of the same order. A list differs where keys have gone stale: the w
 from __future__ import annotations
 
 from schedlab._jit import internal
-from schedlab.engine.eevdf import avg_vruntime
 from schedlab.engine.entity import parent_entity
 from schedlab.engine.record import COOKIE, log_event
 from schedlab.engine.resched import resched_curr
@@ -15,7 +14,10 @@ from schedlab.engine.resched import resched_curr
 
 @internal
 def se_fi_update(s, e, core, in_fi):
-    """cf. se_fi_update(): take the level's reference of virtual time, in force idle once an episode."""
+    """cf. se_fi_update(): take the level's reference of virtual time, in force idle once an episode.
+
+    In 6.12.117 and 7.2 it is v0: V as of the last placement, departure, change of weight or end of a request.
+    """
     if s.sys_no_snapshot[0] != 0:
         in_fi = False
     while e >= 0:
@@ -24,7 +26,8 @@ def se_fi_update(s, e, core, in_fi):
             if s.rq_fi_seq[q] == s.core_fi_seq[core]:
                 return
             s.rq_fi_seq[q] = s.core_fi_seq[core]
-        s.rq_fi_snapshot[q] = s.rq_min_fi[q] if s.sys_fi_min[0] != 0 else avg_vruntime(s, q)
+        noted = s.sys_fi_min[0] + s.sys_fi_tree[0] != 0
+        s.rq_fi_snapshot[q] = s.rq_fi_ref[q] if noted else s.rq_min_vruntime[q]
         e = parent_entity(s, e)
 
 

@@ -164,7 +164,11 @@ def place_entity(s, q, e, initial):
         if curr >= 0 and s.se_on_rq[curr] != 0:
             load += s.se_weight[curr]
         if load > 0:
-            vruntime -= div_trunc(s.se_vlag[e] * (load + weight), load)
+            lag = div_trunc(s.se_vlag[e] * (load + weight), load)
+            vruntime -= lag
+            if s.sys_lag_rules_7_2[0] != 0 and weight > load:  # a heavy newcomer takes v0 along
+                s.rq_min_vruntime[q] -= lag
+                s.rq_sum_vw[q] += s.rq_sum_w[q] * lag
     s.se_vruntime[e] = vruntime
     if s.se_rel_deadline[e] != 0:
         s.se_deadline[e] += vruntime
@@ -318,13 +322,12 @@ def max_slice(s, q):
 
 @internal
 def yield_eevdf(s, q, e):
-    """cf. yield_task_fair(), 6.12.y: forfeit the rest of the request, if eligible."""
+    """cf. yield_task_fair(), 6.12.y: forfeit the rest of the request, if eligible. 6.18 does not look at V then."""
     if s.sys_preempt_short[0] == 0:  # 6.6: push the deadline one slice out
         s.se_deadline[e] += calc_delta_fair(s.se_slice[e], s.se_weight[e])
     elif entity_eligible(s, q, e):
         s.se_vruntime[e] = s.se_deadline[e]
-        if s.sys_lag_rules_7_2[0] != 0:
+        if s.sys_vprot[0] != 0 and s.sys_lag_rules_7_2[0] == 0:
+            s.se_deadline[e] += calc_delta_fair(s.se_slice[e], s.se_weight[e])
+        else:
             update_deadline(s, q, e)
-            return
-        s.se_deadline[e] += calc_delta_fair(s.se_slice[e], s.se_weight[e])
-        avg_vruntime(s, q)

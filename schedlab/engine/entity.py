@@ -69,7 +69,18 @@ def update_min_fi(s, q):
     least = s.se_vruntime[curr] if running else s.se_min_vruntime[root]
     if root >= 0:
         least = min(least, s.se_min_vruntime[root])
-    s.rq_min_fi[q] = max(s.rq_min_fi[q], least)
+    s.rq_fi_ref[q] = max(s.rq_fi_ref[q], least)
+
+
+@internal
+def note_zero_vruntime(s, q):
+    """cf. update_zero_vruntime(), v6.18.15: the reference of core scheduling is V whenever the tree changes.
+
+    An entity that is being put stands in the tree and is `curr` still: it counts twice, as in the kernel.
+    """
+    curr = s.rq_curr[q]
+    if s.rq_sum_w[q] > 0 or (curr >= 0 and s.se_on_rq[curr] != 0):
+        s.rq_fi_ref[q] = avg_vruntime(s, q)
 
 
 @internal
@@ -77,6 +88,8 @@ def tree_enqueue(s, q, e):
     """cf. __enqueue_entity() of the policy in force."""
     if s.sys_eevdf[0] != 0:
         eevdf_enqueue(s, q, e)
+        if s.sys_fi_tree[0] != 0:
+            note_zero_vruntime(s, q)
     else:
         cfs_enqueue(s, q, e)
 
@@ -86,6 +99,8 @@ def tree_dequeue(s, q, e):
     """cf. __dequeue_entity() of the policy in force."""
     if s.sys_eevdf[0] != 0:
         eevdf_dequeue(s, q, e)
+        if s.sys_fi_tree[0] != 0:
+            note_zero_vruntime(s, q)
     else:
         cfs_dequeue(s, q, e)
 

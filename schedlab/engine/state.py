@@ -43,7 +43,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "src_slack", "src_csd", "src_ipi", "src_hrtick", "src_tick", "src_cpu", "src_task", "src_ctrl", "nr_levels",
         "resched_n", "resched_min", "period_running", "prev_put", "gone_cpu", "nr_overloaded", "next_ctrl",
         "mask_words", "log_n", "log_cap", "log_high", "log_mask", "log_dropped", "error", "error_a", "error_b",
-        "stop_on_exit", "hist_throttle", "limbo_warnings", "limbo_warned_at", "holds",
+        "stop_on_exit", "hist_throttle", "limbo_warnings", "limbo_warned_at", "holds", "fi_tree",
     ),
     # event queue: `key` of every source, then of the inner levels of the 16-ary tree of minima
     "ev": ("key",),
@@ -100,7 +100,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "skip", "cpu", "tg", "runtime_enabled", "runtime_remaining", "throttled", "throttle_count", "thr_next",
         "thr_prev", "on_csd", "csd_next", "throttled_clock", "throttled_clock_self", "throttled_self_ns", "expires_seq",
         "limbo", "ungranted", "indebted",
-        "min_fi", "fi_snapshot", "fi_seq",
+        "fi_ref", "fi_snapshot", "fi_seq",
     ),
     # one a group
     "tg": (

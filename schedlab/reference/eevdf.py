@@ -4,7 +4,7 @@ from . import bandwidth, force_idle, hierarchy, throttle
 from .arithmetic import calc_delta_fair, insert_by
 from .placing import place, requeue_delayed, reweight
 from .preempt import check_preempt
-from .priority import move_least
+from .priority import move_least, tree_changed
 from .protection import is_protected, protect
 from .resched import resched_curr, resched_curr_lazy
 from .state import CfsRq, Entity, Flag, TaskRecord, path_up
@@ -65,6 +65,7 @@ def enqueue_entity(m, q: CfsRq, se: Entity, flags: Flag):
     if not is_curr:
         place(m, q, se, flags)
         insert_by(q.tree, se, "deadline")
+        tree_changed(m, q)
     hierarchy.entity_queued(m, q, se)
     se.on_rq = True
     if q.nr_queued == 1:
@@ -93,6 +94,7 @@ def dequeue_entity(m, q: CfsRq, se: Entity, flags: Flag) -> bool:
         se.rel_deadline = True
     if se is not q.curr:
         q.tree.remove(se)
+        tree_changed(m, q)
     se.on_rq = False
     hierarchy.entity_dequeued(m, q, se)
     bandwidth.return_runtime(m, q)
@@ -155,6 +157,7 @@ def set_next_entity(m, q: CfsRq, se: Entity, first: bool = True):
     clear_buddies(se)
     if se.on_rq:
         q.tree.remove(se)
+        tree_changed(m, q)
         if first or not m.kernel.lag_rules_7_2:
             protect(m, q, se)
     se.exec_start = m.now
@@ -170,6 +173,7 @@ def put_prev_entity(m, q: CfsRq, se: Entity):
         bandwidth.check_runtime(m, q)
     if se.on_rq:
         insert_by(q.tree, se, "deadline")
+        tree_changed(m, q)
     q.curr = None
 
 
@@ -196,7 +200,11 @@ def yield_task(m, task: TaskRecord):
         se.deadline += calc_delta_fair(se.slice, se)
     elif is_eligible(q, se):
         se.vruntime = se.deadline
-        se.deadline += calc_delta_fair(se.slice, se)
+        if m.kernel.vprot and not m.kernel.lag_rules_7_2:
+            # 6.18 does not work V out here
+            se.deadline += calc_delta_fair(se.slice, se)
+        else:
+            update_deadline(m, q, se)
         move_least(m, q)
 
 

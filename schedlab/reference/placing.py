@@ -1,7 +1,7 @@
 """Where an EEVDF entity is placed: when it comes to the queue, wakes while delayed, or changes its weight."""
 
 from .arithmetic import calc_delta_fair, div_trunc, insert_by
-from .priority import move_least
+from .priority import move_least, tree_changed
 from .protection import is_protected
 from .state import CfsRq, Entity, Flag
 from .virtual_time import avg_vruntime, entity_lag, store_lag
@@ -17,6 +17,9 @@ def place(m, q: CfsRq, se: Entity, flags: Flag):
     if any(other is not se for other in q.queued()):
         # the entity itself will move V: a larger lag now is the wanted one afterwards
         lag = div_trunc(se.vlag * (q.load + se.weight), q.load)
+        if m.kernel.lag_rules_7_2 and se.weight > q.load:
+            # a heavy newcomer takes the memory of V along
+            q.min_vruntime = vruntime - lag
     se.vruntime = vruntime - lag
     if se.rel_deadline:
         se.deadline += se.vruntime
@@ -27,16 +30,18 @@ def place(m, q: CfsRq, se: Entity, flags: Flag):
     se.deadline = se.vruntime + vslice
 
 
-def take_out(q: CfsRq, se: Entity):
+def take_out(m, q: CfsRq, se: Entity):
     """Take a queued entity out of the tree, unless it runs and is not in it."""
     if se is not q.curr:
         q.tree.remove(se)
+        tree_changed(m, q)
 
 
-def put_back(q: CfsRq, se: Entity):
+def put_back(m, q: CfsRq, se: Entity):
     """The reverse of `take_out`."""
     if se is not q.curr:
         insert_by(q.tree, se, "deadline")
+        tree_changed(m, q)
 
 
 def requeue_delayed(m, se: Entity):
@@ -53,9 +58,9 @@ def requeue_delayed(m, se: Entity):
         moves = se.vlag > 0
         se.vlag = min(se.vlag, 0)
     if moves:
-        take_out(q, se)
+        take_out(m, q, se)
         place(m, q, se, Flag.NONE)
-        put_back(q, se)
+        put_back(m, q, se)
     se.sched_delayed = False
 
 
@@ -87,11 +92,11 @@ def reweight_6_12(m, q: CfsRq, se: Entity, weight: int):
     v = avg_vruntime(q)
     lag = div_trunc(entity_lag(m, q, se) * se.weight, weight) if v != se.vruntime else 0
     until_deadline = div_trunc((se.deadline - v) * se.weight, weight)
-    take_out(q, se)
+    take_out(m, q, se)
     se.vruntime = v - lag
     se.deadline = v + until_deadline
     se.weight = weight
-    put_back(q, se)
+    put_back(m, q, se)
 
 
 def reweight_by_placing(m, q: CfsRq, se: Entity, weight: int):
@@ -102,13 +107,13 @@ def reweight_by_placing(m, q: CfsRq, se: Entity, weight: int):
     m.policy.update_curr(m, q)
     store_lag(m, q, se)
     until_deadline = se.deadline - se.vruntime
-    take_out(q, se)
+    take_out(m, q, se)
     se.vlag = div_trunc(se.vlag * se.weight, weight)
     se.deadline = div_trunc(until_deadline * se.weight, weight)
     se.rel_deadline = True
     se.weight = weight
     place(m, q, se, Flag.NONE)
-    put_back(q, se)
+    put_back(m, q, se)
 
 
 def reweight_around_v(m, q: CfsRq, se: Entity, weight: int):
@@ -118,8 +123,8 @@ def reweight_around_v(m, q: CfsRq, se: Entity, weight: int):
     se.vlag = div_trunc(entity_lag(m, q, se) * se.weight, weight)
     if se is q.curr and is_protected(m, se):
         se.vprot = v + div_trunc((se.vprot - v) * se.weight, weight)
-    take_out(q, se)
+    take_out(m, q, se)
     se.deadline = v + div_trunc((se.deadline - v) * se.weight, weight)
     se.vruntime = v - se.vlag
     se.weight = weight
-    put_back(q, se)
+    put_back(m, q, se)

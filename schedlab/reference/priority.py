@@ -6,7 +6,6 @@ sibling is forced idle the references stand still: who waits then gets ahead of 
 
 from .core_state import CoreRecord
 from .state import CfsRq, Entity, TaskRecord, path_up
-from .virtual_time import avg_vruntime
 
 
 def gives_way(m, core: CoreRecord, a: TaskRecord | None, b: TaskRecord | None, in_fi: bool) -> bool:
@@ -40,12 +39,35 @@ def take_references(m, core: CoreRecord, se: Entity, in_fi: bool):
             if q.fi_seq == core.fi_seq:
                 return
             q.fi_seq = core.fi_seq
-        q.fi_vruntime = q.least_vruntime if uses_least(m) else avg_vruntime(q)
+        q.fi_vruntime = present_reference(m, q)
+
+
+def present_reference(m, q: CfsRq) -> int:
+    """Return what stands for the queue's virtual time now: in 6.12.y and 7.2 the V that was last worked out."""
+    if uses_least(m):
+        return q.least_vruntime
+    return q.zero_vruntime if moves_with_tree(m) else q.min_vruntime
 
 
 def uses_least(m) -> bool:
     """Whether the reference is the least vruntime (as 6.18 was released), not V (6.12.y, and from 6.19 on)."""
     return m.core_scheduling and m.kernel.forceidle_snapshot == "min"
+
+
+def moves_with_tree(m) -> bool:
+    """Whether the reference is V as of the last change of the tree (6.18.y, 6.19)."""
+    wanted = m.kernel.forceidle_snapshot == "zero" and m.kernel.vprot and not m.kernel.lag_rules_7_2
+    return m.core_scheduling and wanted
+
+
+def tree_changed(m, q: CfsRq):
+    """An entity came into the tree or left it; cf. update_zero_vruntime(), v6.18.15.
+
+    While the running entity is being put it is in the tree and is `curr`: it counts twice. An empty queue keeps what
+    it had.
+    """
+    if moves_with_tree(m) and (queued := q.queued()):
+        q.zero_vruntime = sum(se.vruntime * se.weight for se in queued) // sum(se.weight for se in queued)
 
 
 def move_least(m, q: CfsRq):

@@ -82,7 +82,7 @@ class CfsRq:
 
     `tree` holds the queued entities but for `curr`, in the order of the policy's key; equal keys stay in the order of
     insertion. `limbo` holds the tasks that per-task throttling took off the queue, the latest first. `least_vruntime`,
-    `fi_vruntime` and `fi_seq` are core scheduling's (priority.py).
+    `zero_vruntime`, `fi_vruntime` and `fi_seq` are core scheduling's (priority.py).
     """
 
     group: "GroupRecord"
@@ -95,6 +95,7 @@ class CfsRq:
     skip: Entity | None = None
     min_vruntime: int = 0
     least_vruntime: int = 0
+    zero_vruntime: int = 0
     fi_vruntime: int = 0
     fi_seq: int = 0
     runtime_enabled: bool = False
