@@ -81,6 +81,8 @@ def schedule(s, cpu):
         if not prev_is_idle(s, cpu) or s.rq_h_nr[cpu] > 0 or s.sys_pick_on_drain[0] != 0:
             task = pick_next_task_core(s, cpu)
             core_balance = task < 0 and wants_core_balance(s, cpu)
+    elif s.sys_preempt_short[0] != 0 and prev_is_idle(s, cpu) and s.rq_h_nr[cpu] == 0:
+        task = -1  # SM_IDLE, from 6.12: idle as before, without a look at other CPUs
     else:
         task = pick_task_fair(s, cpu)
         while task < 0 and balance_newidle(s, cpu):

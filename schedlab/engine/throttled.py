@@ -83,7 +83,9 @@ def count_throttle(s, g, q):
 
 @internal
 def task_throttle_setup_work(s, task):
-    """cf. task_throttle_setup_work(): the task is to leave at its return to user space."""
+    """cf. task_throttle_setup_work(): the task is to leave at its return to user space; not the idle task (-1)."""
+    if task < 0:
+        return
     if s.task_work_pending[task] != 0 or s.task_kernel_thread[task] != 0 or s.task_state[task] == EXITED:
         return
     s.task_work_pending[task] = 1

@@ -28,9 +28,12 @@ def entity_depth(s, e):
 
 @internal
 def wakeup_preempt_7_2(s, q, curr, wakee, fork):
-    """cf. wakeup_preempt_fair(), v7.2: a fork does not preempt, and the pick first ends delayed dequeues."""
+    """cf. wakeup_preempt_fair(), v7.2: a fork does not preempt, and the pick first ends delayed dequeues.
+
+    Nor does a task that is blocked itself (it changed its group).
+    """
     short = s.se_slice[wakee] < s.se_slice[curr]
-    if fork and not short:
+    if (fork or s.se_delayed[wakee] != 0) and not short:
         return False
     while True:
         e = pick_next_entity(s, q, not short)

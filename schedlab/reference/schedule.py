@@ -37,7 +37,12 @@ def schedule(m, cpu: CpuRecord):
 
 
 def pick_alone(m, cpu: CpuRecord) -> TaskRecord | None:
-    """Pick for this CPU, and pull a task when there is none."""
+    """Pick for this CPU, and pull a task when there is none.
+
+    From 6.12 on an idle CPU that was asked in vain (nothing is queued) goes on idling at once (SM_IDLE).
+    """
+    if m.kernel.preempt_short and core_pick.is_idle_task(cpu) and not cpu.root.h_nr_queued:
+        return None
     following = pick_next_task(m, cpu)
     while following is None and placement.pull(m, cpu):
         following = pick_next_task(m, cpu)

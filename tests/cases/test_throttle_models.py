@@ -216,3 +216,44 @@ def test_series__the_last_patch_without_the_one_before_breaks_g13(local_list):
     said = run_of(kernel, sl.Workload(groups, tasks), "30ms").violations()
     found = ["G13: 1 times a group was throttled anew while tasks of it were in limbo, first at 20500000 ns"]
     assert said == ([] if local_list else found)
+
+
+def test_throttle_at_account__by_a_cpu_that_idles():
+    """7.2: a switch from idle charges 0 on each level; out of quota, the idle task is not told, the next one is.
+
+    T is woken on CPU 1 at 9.99 ms and the interrupt takes 20 us. Meanwhile a write leaves no local runtime (without
+    956dfda6a708), and at 10 ms the tick of A on CPU 0 takes all 5 ms of the new quota.
+    """
+    group = sl.Group("/a", quota_us=100_000, phase_us=0)
+    waker = sl.Task("W", (sl.spin("9990us"), sl.wake("t"), FOREVER), cpus=2)
+    woken = sl.Task("T", (sl.wait("t"), FOREVER), group="/a", cpus=1)
+    kernel = sl.Kernel.version("7.2", hz=1000, costs=sl.Costs(ipi_ns=20_000)).with_patch("zero-runtime-at-write")
+    tasks = (sl.Task("A", FOREVER, group="/a", cpus=0), woken, waker)
+    work = sl.Workload((group,), tasks, (sl.SetCpuMax("9995us", "/a", quota_us=5_000),))
+    kinds = ("throttle", "work", "switch", "limbo")
+    events = run_of(kernel, work, "12ms", nr_cpus=3, log=kinds).events()
+    events = events[(events["cpu"] == 1) & (events["time_ns"] > 9 * MS)]
+    assert events["kind"].tolist() == ["throttle", "work", "switch", "limbo", "switch"]
+    assert set(events["time_ns"]) == {10_010_000}
+
+
+@pytest.mark.parametrize(("release", "pulls"), [("6.1", True), ("6.6", True), ("6.12", False)])
+def test_wake_up_of_a_throttled_task__whether_an_idle_cpu_looks_for_others(release, pulls):
+    """Q uses up its group's quota on CPU 1; at 30 ms S of the same group wakes there, while CPU 0 has three hogs.
+
+    S joins a throttled queue, and the idle CPU is asked to reschedule all the same. Before 6.12 it looks for something
+    to pull, and takes a hog; from then on it goes on idling at once (SM_IDLE). (6.18 runs S: it leaves at its return
+    to user space.)
+    """
+    hogs_of_cpu_0 = [sl.Task(f"hog{k}", FOREVER, cpus=0) for k in range(3)]
+    limited = [
+        sl.Task("Q", FOREVER, group="/a", cpus=1),
+        sl.Task("S", (sl.sleep("30ms"), FOREVER), group="/a", cpus=1),
+    ]
+    free = [sl.SetAffinity("25ms", task.name, (0, 1)) for task in hogs_of_cpu_0]
+    group = sl.Group("/a", quota_us=10_000, phase_us=0)
+    work = sl.Workload((group,), (*hogs_of_cpu_0, *limited), free)
+    spans = run_of(sl.Kernel.version(release, hz=1000), work, "60ms", nr_cpus=2, log=("switch",)).spans()
+    there = spans[(spans["cpu"] == 1) & (spans["start_ns"] > 20 * MS)]
+    assert len(there) == (1 if pulls else 0)
+    assert all(task.startswith("hog") for task in there["task"])
