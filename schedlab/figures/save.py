@@ -25,15 +25,19 @@ class SavedFigure:
     ----------
     paths : tuple of pathlib.Path
         The SVG, PDF and PNG files, or those of them that `formats` names.
+    title : str
+        The finding above its panels, for those who do not see it.
     """
 
     paths: tuple[Path, ...]
+    title: str = ""
 
     def __repr__(self):
         return f"<SavedFigure {self.paths[0].stem}>"
 
     def _repr_png_(self):
-        return next(path for path in self.paths if path.suffix == ".png").read_bytes()
+        picture = next(path for path in self.paths if path.suffix == ".png").read_bytes()
+        return picture, {"alt": self.title or self.paths[0].stem}
 
 
 def formats() -> tuple[str, ...]:
@@ -94,4 +98,4 @@ def save_figure(fig, out, name: str) -> SavedFigure:
         os.replace(part, path)
         paths.append(path)
     plt.close(fig)
-    return SavedFigure(tuple(paths))
+    return SavedFigure(tuple(paths), fig.get_suptitle().replace(r"\$", "$"))
