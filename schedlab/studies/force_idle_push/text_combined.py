@@ -49,8 +49,8 @@ def say_combined(runs: pd.DataFrame, effects: pd.DataFrame, combined: pd.DataFra
         "",
         _say_effects(effects),
         "",
-        "Push over no push on N_max, geometric means over the other factors: "
-        + "; ".join(f"{row.other} {row.level} x{row.factor:.2f}" for row in combined.itertuples())
+        "Push over no push on N_max, by geometric means (by plain ones): "
+        + "; ".join(f"{row.other} {row.level} x{row.factor:.2f} ({row.plain:.2f})" for row in combined.itertuples())
         + ".",
     ]
     return "\n".join(lines)
@@ -70,22 +70,30 @@ def _verdict(row, measure):
 
 
 def _say_effects(effects):
-    parts = []
-    for measure, name in _SAID.items():
-        rows = effects[(effects["measure"] == measure) & effects["clear"]]
-        mains, pairs = (rows[rows["order"] == order] for order in (1, 2))
-        text = ", ".join(
-            f"{row.effect} x{row.factor:.2f} ({row.low:.2f} to {row.high:.2f})" for row in mains.itertuples()
-        )
-        more = ", ".join(
-            f"{row.effect} x{row.factor:.2f} ({row.low:.2f} to {row.high:.2f})" for row in pairs.itertuples()
-        )
-        parts.append(f"- **{name}**: main effects {text or 'none'}; interactions {more or 'none'}.")
-    return (
+    many = len(effects)
+    count = [int(effects[column].sum()) for column in ("clear", "plain_clear")]
+    text = (
         "The factorial puts five switches on and off in 16 of the 32 combinations, such that main effects and "
-        "interactions of two are told apart. What its 95 % intervals show (a factor on the noise; for an interaction, "
-        "by what one makes the other's factor):\n\n" + "\n".join(parts)
+        "interactions of two are told apart. An effect is a factor on the noise; an interaction, by what one makes "
+        "the other's factor. In *geometric* means of runs a run with next to no noise weighs heavily; *plain* means "
+        f"are those of the experiment above and of the mail. Of {many} intervals (95 %) {count[0]} leave out 1 by "
+        f"geometric means and {count[1]} by plain ones; about {0.05 * many:.1f} would by chance.\n"
     )
+    for measure, name in _SAID.items():
+        mine = effects[effects["measure"] == measure]
+        both = ", ".join(mine[mine["clear"] & mine["plain_clear"]]["effect"])
+        text += (
+            f"\n- **{name}**, shown by geometric means: {_listed(mine, 'factor', '')}; by plain means: "
+            f"{_listed(mine, 'plain', 'plain_')}. By both: {both or 'none'}."
+        )
+    return text
+
+
+def _listed(rows, factor, kind):
+    """Return the effects whose interval leaves out 1, with their factor by one kind of mean."""
+    clear = rows[rows[f"{kind}clear"]]
+    ends = zip(clear["effect"], clear[factor], clear[f"{kind}low"], clear[f"{kind}high"])
+    return ", ".join(f"{name} x{value:.2f} ({low:.2f} to {high:.2f})" for name, value, low, high in ends) or "none"
 
 
 def say_cost(cost: pd.DataFrame) -> str:
@@ -185,12 +193,12 @@ def say_verdict(scenario: Scenario, comparison: Comparison, runs: pd.DataFrame) 
     return "\n".join(lines)
 
 
-def say_comparison(table: pd.DataFrame) -> str:
+def say_comparison(comparison: Comparison) -> str:
     """Return a whole comparison as a Markdown table; a row whose intervals overlap says "not shown"."""
-    lines = bandwidth_timers.say_comparison(table).splitlines()
-    for k, claim in enumerate(table["claim"]):
-        if compared.NOT_SHOWN in claim:  # two lines of heading come first
-            lines[k + 2] = lines[k + 2].rpartition("| context |")[0] + "| context | not shown |"
+    lines = bandwidth_timers.say_comparison(comparison).splitlines()
+    for k, claim in enumerate(comparison.table()["claim"]):
+        if compared.NOT_SHOWN in claim:  # two lines of heading come first; the verdict is the last cell
+            lines[k + 2] = lines[k + 2].removesuffix(" |").rpartition("| ")[0] + "| not shown |"
     return "\n".join(lines)
 
 

@@ -164,4 +164,4 @@ def say_comparison(host: Host, comparison: Comparison) -> str:
 
 def say_rows(comparison: Comparison) -> str:
     """Return the comparison as a Markdown table."""
-    return table_text(comparison.table()) if len(comparison.table()) else ""
+    return table_text(comparison) if len(comparison.table()) else ""
