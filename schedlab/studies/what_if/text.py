@@ -8,6 +8,7 @@ import pandas as pd
 
 from .host import Host
 from .question import Limit, Question
+from .tables import USAGE_PERCENT
 
 
 def code(text) -> str:
@@ -35,7 +36,8 @@ def say_replay(host: Host, replay: pd.DataFrame) -> str:
         return "Nothing was measured, so nothing says whether to believe the rest."
     known = replay[replay["source"] == "cpu.stat"]
     lines = [
-        f"{int(rows['inside'].sum())} of {len(rows)} numbers of {what} lie in the model's range over the seeds."
+        f"{int(rows['inside'].sum())} of {len(rows)} numbers of {what} lie in the model's range over the seeds"
+        f"{_beside(rows)}."
         for what, rows in (("cpu.stat", known), ("the recording's latencies", replay.drop(known.index)))
         if len(rows)
     ]
@@ -47,6 +49,20 @@ def say_replay(host: Host, replay: pd.DataFrame) -> str:
             "and a program that never sleeps shows no more demand than it was given."
         )
     return " ".join(lines)
+
+
+def _beside(rows):
+    """Name what lies outside the range, but within what it may be off by."""
+    beside = rows[rows["inside"] & ~rows["measured"].between(rows["low"], rows["high"])]
+    said = [
+        f"{row.measure} ({row.measured:.4g}, model {row.low:.4g} to {row.high:.4g})"
+        for row in beside.round(3).itertuples()
+    ]
+    return (
+        f", {len(said)} of them only by what was allowed (a count by 1, usage by {USAGE_PERCENT:g} %): {', '.join(said)}"
+        if said
+        else ""
+    )
 
 
 def say_answers(host: Host, question: Question, quota: pd.DataFrame, burst: pd.DataFrame) -> str:
