@@ -58,11 +58,10 @@ def _beside(rows):
         f"{row.measure} ({row.measured:.4g}, model {row.low:.4g} to {row.high:.4g})"
         for row in beside.round(3).itertuples()
     ]
-    return (
-        f", {len(said)} of them only by what was allowed (a count by 1, usage by {USAGE_PERCENT:g} %): {', '.join(said)}"
-        if said
-        else ""
-    )
+    if not said:
+        return ""
+    allowed = f"a count by 1, usage by {USAGE_PERCENT:g} %"
+    return f", {len(said)} of them only by what was allowed ({allowed}): {', '.join(said)}"
 
 
 def say_answers(host: Host, question: Question, quota: pd.DataFrame, burst: pd.DataFrame) -> str:
