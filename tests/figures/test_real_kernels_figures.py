@@ -12,7 +12,7 @@ def _title(figure):
 
 def test_phases_and_rebuild__titles():
     figure = draw.plot_phases(study.df_phase_points(), study.df_phases(draws=20))
-    assert _title(figure).startswith("Before 6.4 timers expire together (R 1.00 or more); later")
+    assert _title(figure).startswith("Before 6.4 timers expire together (R at least 0.99")
     slopes = study.df_slopes(study.df_walks())
     title = _title(draw.plot_rebuild(study.df_points(), slopes))
     assert title == "Counted walks give 4 slopes over cgroups within 1.2 %; 1 is off by 56 %"

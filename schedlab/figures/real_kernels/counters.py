@@ -34,11 +34,13 @@ def plot_counters(counters: pd.DataFrame, comparison: pd.DataFrame):
             axis.plot(error[mine], y[mine], "o", color=COLOURS[colour], markersize=4, label=label)
         axis.axvline(0, color=COLOURS["ink"], linewidth=0.8)
         what = "throttled time" if measure[0] == "t" else "usage"
-        axis.set_xlabel(f"error of {what} (% of the measured; logarithmic beyond 2 %)")
+        axis.set_xlabel(f"error of {what} (%)")
+        axis.set_title("logarithmic beyond 2 %", fontsize=8.5)
         axis.set_xscale("symlog", linthresh=2, linscale=1.5)
-        ticks = (-5, -2, -1, 0, 1, 2, 5, 10)
-        axis.set_xlim(*(end * max(3.0, 1.3 * error.abs().max()) for end in (-1, 1)))
+        end = max(3.0, 1.3 * error.abs().max())
+        ticks = [tick for tick in (-10, -2, -1, 0, 1, 2, 10) if abs(tick) < end]
         axis.set_xticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
+        axis.set_xlim(-end, end)
         axis.minorticks_off()
     axes[0].set_yticks(range(len(order)), order, fontsize=6.2)
     axes[0].set_ylim(-1, len(order))

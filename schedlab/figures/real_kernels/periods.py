@@ -73,7 +73,7 @@ def plot_phases(points: pd.DataFrame, scans: pd.DataFrame):
     inside = drawn["measured_r"].between(drawn["model_low"], drawn["model_high"])
     headline(
         fig,
-        f"Before 6.4 timers expire together (R {aligned['measured_r'].min():.2f} or more); later {inside.sum()} of "
+        f"Before 6.4 timers expire together (R at least {aligned['measured_r'].min():.4f}); later {inside.sum()} of "
         f"{len(drawn)} scans look random",
     )
     return fig

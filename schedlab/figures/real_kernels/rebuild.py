@@ -29,7 +29,7 @@ def plot_rebuild(points: pd.DataFrame, slopes: pd.DataFrame):
         warm = mine.iloc[-1]
         axis.plot(groups, warm["root_us"] + slope * (groups - warm["groups"]), color=colour, linewidth=1)
     axis.set(xlabel="cpu cgroups", ylabel="partition switch (us at 1 ns an instruction)")
-    axis.set_ylim(bottom=0)
+    axis.set_ylim(0, 1.35 * points["root_us"].max())
     axis.plot([], [], color=COLOURS["quiet"], linewidth=1, label="line: the model's slope, through the last point")
     axis.legend(fontsize=7.5)
     off = 100 * (slopes["model_per_group_per_cpu"] / slopes["measured_per_group_per_cpu"] - 1).abs()
