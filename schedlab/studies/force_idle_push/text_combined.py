@@ -120,6 +120,7 @@ def say_cost(cost: pd.DataFrame) -> str:
         )
     ratio = {size: table.loc[(size, "push"), "scanned"] / table.loc[(size, "baseline"), "scanned"] for size in sizes}
     large = table.loc[(sizes[-1], "push")]
+    vain = cost.loc[cost["locked_per_push"].idxmax()]
     cheaper = [str(size) for size in sizes if ratio[size] < 1]
     lines += [
         "",
@@ -127,13 +128,14 @@ def say_cost(cost: pd.DataFrame) -> str:
         "those within them. But the push ends the force idle that made attempts necessary: on machines of "
         f"{', '.join(cheaper) or 'no size'} CPUs fewer CPUs are looked at a second than in the baseline (at "
         f"{sizes[-1]} CPUs {100 * ratio[sizes[-1]]:.0f} %). Small machines under this load often have no idle CPU to "
-        f"push "
-        f"to: then every attempt is in vain. At {sizes[-1]} CPUs one push looks at {large['scanned_per_push']:,.0f} "
+        "push to, or only beside another cookie: then attempts look, and may lock, in vain "
+        f"(most: {vain['locked_per_push']:.0f} queues a push at {vain['cpus']:.0f} CPUs with "
+        f"{name_of(vain['variant'])}). At {sizes[-1]} CPUs one push looks at {large['scanned_per_push']:,.0f} "
         f"CPUs "
         f"(each the line of another run queue) and locks {large['locked_per_push']:.0f} queues with interrupts off, "
         f"{large['again_percent']:.0f} % of the pushed are pushed again within {AGAIN_MS} ms. The model gives "
         f"looking and "
-        "locking no price in time.",
+        f"locking no price in time. Numbers are means of {cost['runs'].max()} runs, without intervals.",
     ]
     return "\n".join(lines)
 
