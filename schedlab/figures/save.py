@@ -15,6 +15,8 @@ _METADATA = {
     "pdf": {"CreationDate": None, "ModDate": None, "Creator": "schedlab", "Producer": "matplotlib"},
     "png": {"Software": None},
 }
+#: Share of a figure's width that its title may take.
+TITLE_SHARE = 0.98
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,15 @@ def formats() -> tuple[str, ...]:
     return tuple(ending for ending in _METADATA if not asked or ending in asked or ending == "png")
 
 
+def _fit_title(fig) -> None:
+    """Make a title smaller that would not fit: how long it is depends on the numbers in it."""
+    title = fig._suptitle  # matplotlib gives out its text alone
+    if title is not None and title.get_text():
+        share = title.get_window_extent().width / fig.bbox.width / TITLE_SHARE
+        if share > 1:
+            title.set_fontsize(title.get_fontsize() / share)
+
+
 @styled
 def save_figure(fig, out, name: str) -> SavedFigure:
     """Write a figure to ``<out>/figures/<name>.svg``, ``.pdf`` and ``.png`` (see `formats`), and close it.
@@ -88,6 +99,7 @@ def save_figure(fig, out, name: str) -> SavedFigure:
     if fig.get_layout_engine() is not None:
         fig.get_layout_engine().execute(fig)  # the layout is found once, for all files
         fig.set_layout_engine("none")
+    _fit_title(fig)
     paths = []
     for ending in formats():
         metadata, picture = _METADATA[ending], io.BytesIO()

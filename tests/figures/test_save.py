@@ -63,6 +63,16 @@ def test_save_figure__the_finding_is_its_alternative_text(tmp_path):
     assert sl.save_figure(fig, tmp_path, "found")._repr_png_()[1] == {"alt": "5 $ a boot"}
 
 
+@pytest.mark.parametrize(("words", "fits"), [(3, True), (15, False)])
+def test_save_figure__a_title_fits_its_figure(tmp_path, words, fits):
+    fig, _ = plt.subplots()
+    headline(fig, "number " * words)
+    before = fig._suptitle.get_fontsize()
+    sl.save_figure(fig, tmp_path, "long")
+    assert fig._suptitle.get_window_extent().width <= fig.bbox.width
+    assert (fig._suptitle.get_fontsize() == before) == fits
+
+
 def test_save_figure__writes_the_formats_asked_for(tmp_path, monkeypatch):
     monkeypatch.setenv("SCHEDLAB_FIGURE_FORMATS", "svg")
     saved = sl.save_figure(plt.figure(), tmp_path, "quick")

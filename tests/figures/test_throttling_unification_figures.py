@@ -111,7 +111,7 @@ def test_plot_irqoff():
     table = pd.DataFrame(rows, columns=["way", "release", "groups", "cpus", "longest_ms"])
     anchor, lockup = dict(way="per task", groups=2000, cpus=384), dict(groups=1000, cpus=256)
     fig = draw.plot_irqoff(table, anchor, (2.0, 4.0), lockup)
-    assert fig.get_suptitle().endswith("unthrottling inline keeps interrupts off 100 times as long as by requests")
+    assert fig.get_suptitle().endswith("unthrottling inline keeps interrupts off 100 times as long as async")
     assert fig.axes[0].get_ylabel().endswith("(ms)")
 
 

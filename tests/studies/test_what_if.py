@@ -219,6 +219,14 @@ def test_replay__says_what_lies_outside_the_range_but_is_allowed(example):
     assert "1 of them only by what was allowed (a count by 1, usage by 2 %): nr_throttled (5, model 5.993 to" in said
 
 
+def test_combinations__each_is_a_row_with_all_percentiles(example):
+    runs = study.Runs(example, 2)
+    table = study.df_combinations(runs, study.Question.of(example.now, quota="60ms", burst="0,20ms"))
+    head, _, first, second = study.say_combinations(table).splitlines()[2:]
+    assert head.count(" p99.9 (ms)") == 2 and head.count("|") == first.count("|") == 11
+    assert first.startswith("| 60 ms / 100 ms | random |") and "burst 20 ms" in second
+
+
 def test_failures__numbers_of_the_explanation_are_those_of_the_table(example):
     runs = study.Runs(example, 2)
     comparison = study.compare(runs, study.df_replay(runs), others=True)

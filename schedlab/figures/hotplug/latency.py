@@ -35,7 +35,7 @@ def plot_latency(latency: pd.DataFrame):
     least = same.set_index("level").loc["V2", "p99.9_us"]
     headline(
         fig,
-        f"{worst['groups'] - 1:,} cgroups, {worst['per_second']:g} operations a second: one waking of a thousand is "
-        f"{worst['p99.9_us']:.0f} us late or more at {worst['level']}, {least:.0f} us at V2",
+        f"{worst['groups'] - 1:,} cgroups, {worst['per_second']:g} operations a second: p99.9 of lateness "
+        f"{worst['p99.9_us']:.0f} us at {worst['level']}, {least:.0f} us at V2",
     )
     return fig

@@ -32,10 +32,11 @@ def say_phases(scans: pd.DataFrame) -> str:
     outside = drawn[~drawn["measured_r"].between(drawn["model_low"], drawn["model_high"])]
     text = (
         "R is the length of the mean of unit vectors that point to each phase on a circle: 1 when all are the same, "
-        f"about one over the root of their number at random. Before 6.4 it is at least "
-        f"{aligned['measured_r'].min():.4f} in {len(aligned)} scans (asked for: {ALIGNED_R:g}). From then on Rayleigh's "
-        f"p is {drawn['rayleigh_p'].min():.2f} to {drawn['rayleigh_p'].max():.2f} in {len(drawn)} scans (random phases are "
-        f"rejected below {REJECTED:g}); {len(outside)} of them {'lies' if len(outside) == 1 else 'lie'} outside the "
+        "about one over the root of their number at random. Before 6.4 it is at least "
+        f"{aligned['measured_r'].min():.4f} in {len(aligned)} scans (asked for: {ALIGNED_R:g}). From then on "
+        f"Rayleigh's p is {drawn['rayleigh_p'].min():.2f} to {drawn['rayleigh_p'].max():.2f} in {len(drawn)} scans "
+        f"(random phases are rejected below {REJECTED:g}); {len(outside)} of them "
+        f"{'lies' if len(outside) == 1 else 'lie'} outside the "
         "central 95 % of the model's R"
     )
     named = ", ".join(f"{row.recording}, p = {row.rayleigh_p:.2f}" for row in outside.itertuples())
