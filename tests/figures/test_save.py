@@ -69,7 +69,7 @@ def test_save_figure__a_title_fits_its_figure(tmp_path, words, fits):
     headline(fig, "number " * words)
     before = fig._suptitle.get_fontsize()
     sl.save_figure(fig, tmp_path, "long")
-    assert fig._suptitle.get_window_extent().width <= fig.bbox.width
+    assert fig._suptitle.get_window_extent(fig.canvas.get_renderer()).width <= fig.bbox.width
     assert (fig._suptitle.get_fontsize() == before) == fits
 
 

@@ -51,7 +51,7 @@ def test_each_figure_states_the_demand():
     table = _combinations()
     for fig in (draw.plot_combinations(table), draw.plot_curve(table, _quota()), draw.plot_replay(replay)):
         assert any("NOT RECORDED, assumed" in text for text in _texts(fig))
-    title = "1 of 3 measured numbers lie in the model's range, 1 more within what is allowed"
+    title = "1 of 3 measured numbers in the model's range, 1 within tolerance"
     assert any(title in text for text in _texts(draw.plot_replay(replay)))
 
 

@@ -39,7 +39,7 @@ def plot_replay(replay: pd.DataFrame, title: str = ""):
     fig.legend(*axis.get_legend_handles_labels(), loc="outside right upper")
     inside = int(replay["inside"].sum())
     strict = int((replay["inside"] & replay["measured"].between(replay["low"], replay["high"])).sum())
-    beside = f", {inside - strict} more within what is allowed" if inside > strict else ""
-    headline(fig, title or f"As it was: {strict} of {len(replay)} measured numbers lie in the model's range{beside}")
+    beside = f", {inside - strict} within tolerance" if inside > strict else ""
+    headline(fig, title or f"As it was: {strict} of {len(replay)} measured numbers in the model's range{beside}")
     state_demand(fig, replay)
     return fig
