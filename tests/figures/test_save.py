@@ -10,11 +10,13 @@ import matplotlib.pyplot as plt
 import pytest
 
 import schedlab as sl
+from schedlab.figures.save import _fit_title
 from schedlab.figures.style import headline, styled
 
 DRAW = """
 import sys
 import schedlab as sl
+from schedlab.figures.save import _fit_title
 from schedlab.figures.style import headline, styled
 
 @styled
@@ -64,12 +66,12 @@ def test_save_figure__the_finding_is_its_alternative_text(tmp_path):
 
 
 @pytest.mark.parametrize(("words", "fits"), [(3, True), (15, False)])
-def test_save_figure__a_title_fits_its_figure(tmp_path, words, fits):
+def test_save_figure__a_title_fits_its_figure(words, fits):
     fig, _ = plt.subplots()
     headline(fig, "number " * words)
     before = fig._suptitle.get_fontsize()
-    sl.save_figure(fig, tmp_path, "long")
-    assert fig._suptitle.get_window_extent(fig.canvas.get_renderer()).width <= fig.bbox.width
+    _fit_title(fig)
+    assert fig._suptitle.get_window_extent().width <= fig.bbox.width
     assert (fig._suptitle.get_fontsize() == before) == fits
 
 
