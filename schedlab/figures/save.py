@@ -15,6 +15,8 @@ _METADATA = {
     "pdf": {"CreationDate": None, "ModDate": None, "Creator": "schedlab", "Producer": "matplotlib"},
     "png": {"Software": None},
 }
+#: Share of a figure's width that its title may take.
+TITLE_SHARE = 0.98
 
 
 @dataclass(frozen=True)
@@ -25,15 +27,19 @@ class SavedFigure:
     ----------
     paths : tuple of pathlib.Path
         The SVG, PDF and PNG files, or those of them that `formats` names.
+    title : str
+        The finding above its panels, for those who do not see it.
     """
 
     paths: tuple[Path, ...]
+    title: str = ""
 
     def __repr__(self):
         return f"<SavedFigure {self.paths[0].stem}>"
 
     def _repr_png_(self):
-        return next(path for path in self.paths if path.suffix == ".png").read_bytes()
+        picture = next(path for path in self.paths if path.suffix == ".png").read_bytes()
+        return picture, {"alt": self.title or self.paths[0].stem}
 
 
 def formats() -> tuple[str, ...]:
@@ -51,6 +57,15 @@ def formats() -> tuple[str, ...]:
         if ending not in _METADATA:
             raise ValueError(f"SCHEDLAB_FIGURE_FORMATS={ending!r}: known formats: {', '.join(_METADATA)}")
     return tuple(ending for ending in _METADATA if not asked or ending in asked or ending == "png")
+
+
+def _fit_title(fig) -> None:
+    """Make a title smaller that would not fit: how long it is depends on the numbers in it."""
+    title = fig._suptitle  # matplotlib gives out its text alone
+    if title is not None and title.get_text():
+        share = title.get_window_extent().width / fig.bbox.width / TITLE_SHARE
+        if share > 1:
+            title.set_fontsize(title.get_fontsize() / share)
 
 
 @styled
@@ -84,6 +99,7 @@ def save_figure(fig, out, name: str) -> SavedFigure:
     if fig.get_layout_engine() is not None:
         fig.get_layout_engine().execute(fig)  # the layout is found once, for all files
         fig.set_layout_engine("none")
+    _fit_title(fig)
     paths = []
     for ending in formats():
         metadata, picture = _METADATA[ending], io.BytesIO()
@@ -94,4 +110,4 @@ def save_figure(fig, out, name: str) -> SavedFigure:
         os.replace(part, path)
         paths.append(path)
     plt.close(fig)
-    return SavedFigure(tuple(paths))
+    return SavedFigure(tuple(paths), fig.get_suptitle().replace(r"\$", "$"))

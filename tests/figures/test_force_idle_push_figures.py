@@ -81,19 +81,30 @@ def test_plot_tornado__largest_change_first():
         [1.2] * 2 + [0.3],
     )
     fig = draw.plot_tornado(table, 0.55)
-    assert "up to 4.0-fold" in fig.get_suptitle() and "in one of 3 settings" in fig.get_suptitle()
+    assert "up to 4.0-fold" in fig.get_suptitle()
+    assert "lowers N_max in 1 of 3 settings, raises it in 0" in fig.get_suptitle()
     labels = [label.get_text() for label in fig.axes[0].get_yticklabels()]
     assert labels == ["as is", "tracer: round-robin", "HZ: 100"]
 
 
-def test_plot_effects__what_is_not_shown_says_so():
+def test_plot_tornado__a_setting_in_which_the_push_raises_the_noise_is_counted():
+    table = pd.DataFrame({"factor": ["", "VMM burst"], "setting": ["as is", "half"]})
+    for variant, value in (("baseline", 1.0), ("push", 2.0)):
+        for end, by in (("", 1), ("_low", 0.9), ("_high", 1.1)):
+            table[f"{variant}_n_max{end}"] = by * value
+    table["push_over_baseline"], table["ratio_low"], table["ratio_high"] = 2.0, [0.8, 1.4], [3.0, 3.1]
+    assert "lowers N_max in 0 of 2 settings, raises it in 1" in draw.plot_tornado(table, 0.55).get_suptitle()
+
+
+def test_plot_effects__both_kinds_of_mean_in_the_title():
     names = ["push", "LB-c", "push x LB-c"]
-    rows = [(measure, name, 1 + (k == 2), 0.5 + k / 2, 0.4 + k / 2, 0.7 + k / 2, k == 0)
+    rows = [(measure, name, 1 + (k == 2), 0.5 + k / 2, 0.4 + k / 2, 0.7 + k / 2, k == 0, 1.0, 0.9, 1.1, False)
             for measure, (k, name) in itertools.product(("n_max", "n_sum"), enumerate(names))]  # fmt: skip
-    fig = draw.plot_effects(
-        pd.DataFrame(rows, columns=["measure", "effect", "order", "factor", "low", "high", "clear"])
+    columns = ["measure", "effect", "order", "factor", "low", "high", "clear", "plain", "plain_low", "plain_high"]
+    fig = draw.plot_effects(pd.DataFrame(rows, columns=[*columns, "plain_clear"]))
+    assert fig.get_suptitle() == (
+        "N_max by geometric (plain) means: push x0.50 (1.00), LB-c x1.00 (1.00), each makes the other x1.50 (1.00)"
     )
-    assert fig.get_suptitle() == "On N_max: push x0.50, LB-c x1.00, and each makes the other x1.50 (not shown)"
     assert [label.get_text() for label in fig.axes[0].get_yticklabels()] == names
 
 

@@ -12,9 +12,17 @@ def _title(figure):
 
 def test_phases_and_rebuild__titles():
     figure = draw.plot_phases(study.df_phase_points(), study.df_phases(draws=20))
-    assert _title(figure).startswith("6.1: all timers expire together")
+    assert _title(figure).startswith("Before 6.4 timers expire together (R at least 0.99")
     slopes = study.df_slopes(study.df_walks())
-    assert "within 1.2 %" in _title(draw.plot_rebuild(study.df_points(), slopes))
+    title = _title(draw.plot_rebuild(study.df_points(), slopes))
+    assert title == "Counted walks give 4 slopes over cgroups within 1.2 %; 1 is off by 56 %"
+
+
+def test_rebuild__no_recording_is_left_out_silently():
+    slopes = study.df_slopes(study.df_walks())
+    text = study.say_rebuild(slopes)
+    assert "`c-6.1.192-sc-ic0/rebuild`" in text and "measures 172 instructions" in text and "make 76" in text
+    assert slopes["noisy"].sum() == 1
 
 
 def test_distributions__counts_what_lies_inside():

@@ -10,11 +10,13 @@ import matplotlib.pyplot as plt
 import pytest
 
 import schedlab as sl
-from schedlab.figures.style import styled
+from schedlab.figures.save import _fit_title
+from schedlab.figures.style import headline, styled
 
 DRAW = """
 import sys
 import schedlab as sl
+from schedlab.figures.save import _fit_title
 from schedlab.figures.style import headline, styled
 
 @styled
@@ -51,8 +53,26 @@ def test_save_figure__same_bytes_in_two_processes(tmp_path):
 def test_save_figure__shows_the_picture_and_closes_the_figure(tmp_path):
     fig, _ = plt.subplots()
     saved = sl.save_figure(fig, tmp_path, "empty")
-    assert saved._repr_png_()[:8] == b"\x89PNG\r\n\x1a\n" and repr(saved) == "<SavedFigure empty>"
+    picture, said = saved._repr_png_()
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n" and repr(saved) == "<SavedFigure empty>"
+    assert said == {"alt": "empty"}
     assert not plt.fignum_exists(fig.number)
+
+
+def test_save_figure__the_finding_is_its_alternative_text(tmp_path):
+    fig, _ = plt.subplots()
+    headline(fig, "5 $ a boot")
+    assert sl.save_figure(fig, tmp_path, "found")._repr_png_()[1] == {"alt": "5 $ a boot"}
+
+
+@pytest.mark.parametrize(("words", "fits"), [(3, True), (15, False)])
+def test_save_figure__a_title_fits_its_figure(words, fits):
+    fig, _ = plt.subplots()
+    headline(fig, "number " * words)
+    before = fig._suptitle.get_fontsize()
+    _fit_title(fig)
+    assert fig._suptitle.get_window_extent().width <= fig.bbox.width
+    assert (fig._suptitle.get_fontsize() == before) == fits
 
 
 def test_save_figure__writes_the_formats_asked_for(tmp_path, monkeypatch):

@@ -69,6 +69,8 @@ def test_plot_levels():
     fig = draw.plot_levels(pd.DataFrame(rows, columns=columns), 1)
     assert fig.get_suptitle() == "hackbench -g 1: +10 % throttles with the series, over the three levels"
     assert all("(" in axis.get_ylabel() for axis in fig.axes)
+    same = pd.DataFrame(rows, columns=columns).assign(throttles_per_s=100.0)
+    assert "no more or fewer throttles" in draw.plot_levels(same, 1).get_suptitle()
 
 
 def test_plot_overrun():
@@ -109,7 +111,7 @@ def test_plot_irqoff():
     table = pd.DataFrame(rows, columns=["way", "release", "groups", "cpus", "longest_ms"])
     anchor, lockup = dict(way="per task", groups=2000, cpus=384), dict(groups=1000, cpus=256)
     fig = draw.plot_irqoff(table, anchor, (2.0, 4.0), lockup)
-    assert fig.get_suptitle().endswith("unthrottling inline keeps interrupts off 100 times as long")
+    assert fig.get_suptitle().endswith("unthrottling inline keeps interrupts off 100 times as long as async")
     assert fig.axes[0].get_ylabel().endswith("(ms)")
 
 

@@ -42,15 +42,17 @@ def _quota(quota_us=70_000):
 def test_each_figure_states_the_demand():
     replay = pd.DataFrame(
         [
-            ("nr_throttled", "", 5.0, 6.0, 4.0, 8.0, True, "cpu.stat", DEMAND),
-            ("x_ms", "ms", 5.0, 9.0, 8.0, 9.0, False, "recording", DEMAND),
+            ("nr_throttled", "", 5.0, 6.0, 4.0, 8.0, 1.0, True, "cpu.stat", DEMAND),
+            ("nr_periods", "", 5.0, 6.0, 6.0, 6.0, 1.0, True, "cpu.stat", DEMAND),
+            ("x_ms", "ms", 5.0, 9.0, 8.0, 9.0, 0.0, False, "recording", DEMAND),
         ],
-        columns=["measure", "unit", "measured", "predicted", "low", "high", "inside", "source", "demand"],
+        columns=["measure", "unit", "measured", "predicted", "low", "high", "slack", "inside", "source", "demand"],
     )  # fmt: skip
     table = _combinations()
     for fig in (draw.plot_combinations(table), draw.plot_curve(table, _quota()), draw.plot_replay(replay)):
         assert any("NOT RECORDED, assumed" in text for text in _texts(fig))
-    assert any("1 of 2 measured numbers" in text for text in _texts(draw.plot_replay(replay)))
+    title = "1 of 3 measured numbers in the model's range, 1 within tolerance"
+    assert any(title in text for text in _texts(draw.plot_replay(replay)))
 
 
 def test_combinations__many_are_cut_and_it_says_so():

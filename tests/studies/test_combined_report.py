@@ -37,8 +37,9 @@ def test_interactions__none_is_said():
 
 def test_steps__sum_and_together():
     runs = synthetic(product_of_two)
-    first = study.say_steps(study.df_steps(runs), runs).splitlines()[0]
-    assert "100.00 CPUs at base, 106.00 with all (+6.00" in first and "the six alone sum up to +10.00" in first
+    head, _, first, *_ = study.say_steps(study.df_steps(runs), runs).splitlines()
+    assert head.startswith("Of the 60 intervals (95 %) of a factor alone or left out, 15 exclude 0; about 3 would")
+    assert "100.00 CPUs at base, 106.00 with all (+6.00" in first and "the six alone sum up to +10.00 (" in first
     assert "Alone, these make a difference: throttle (+10.00)." in first
     assert "Left out of all, these make a difference: throttle (\N{MINUS SIGN}6.00), walks (+4.00)." in first
 

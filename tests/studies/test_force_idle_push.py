@@ -206,10 +206,32 @@ def test_effects__finds_what_was_put_in():
     # a main effect is the geometric mean over both levels of the other
     assert found.loc[("n_max", "push"), "factor"] == pytest.approx(0.5 * 2**0.5, rel=0.02)
     assert not found.loc[("n_sum", "wake check"), "clear"]
+    assert pair["plain"] == pytest.approx(2, rel=0.05) and pair["plain_clear"]  # the scatter is small: any mean does
     combined = study.df_combined(runs).set_index(["other", "level"])["factor"]
     assert combined["LB-c", "off"] == pytest.approx(0.5, rel=0.03) and combined["LB-c", "on"] == pytest.approx(
         1, rel=0.03
     )
+
+
+def test_effects__runs_without_noise_weigh_in_geometric_means_alone():
+    """One run in four of the push's cells has next to no noise; the others have a third more."""
+    rows = [
+        (k, *cell, value, value)
+        for k, cell in enumerate(factorial.cells())
+        for value in ([0.01, 4 / 3, 4 / 3, 4 / 3] if cell[0] > 0 else [0.9, 1.1, 0.9, 1.1])
+    ]
+    runs = pd.DataFrame(rows, columns=["cell", *factorial.FACTORS, "n_max", "n_sum"])
+    row = study.df_effects(runs).set_index(["measure", "effect"]).loc[("n_max", "push")]
+    assert row["factor"] < 0.5 and row["plain"] == pytest.approx(1.0, rel=0.01) and not row["plain_clear"]
+    text = study.say_combined(made_up(), study.df_effects(runs), study.df_combined(runs))
+    assert "by plain means: none. By both: none." in text and "LB-c off x0.39 (1.00)" in text
+
+
+def test_tornado__names_the_settings_in_which_the_push_raises_the_noise():
+    table = pd.DataFrame({"factor": ["", "HZ", "VMM burst"], "setting": ["as is", "100", "half"]})
+    table = table.assign(baseline_n_max=1.0, baseline_n_sum=5.0, push_n_max=1.0, push_n_sum=2.0, push_over_baseline=1.0)
+    text = study.say_tornado(table.assign(ratio_low=[0.9, 0.2, 1.4], ratio_high=[1.1, 0.5, 3.1]))
+    assert "lies below 1: *HZ: 100*; above 1, so that the push *raises* N_max: *VMM burst: half*." in text
 
 
 def test_factorial_runs__cells_and_seeds(small):
@@ -305,10 +327,8 @@ def test_compare__overlapping_intervals_are_not_shown(compared_with):
     found = compared_with(made_up(push=0.6, lb_c=0.5, push_lb_c=0.49))
     row = found.table().set_index("quantity").loc["noise_percent.push+lb_c"]
     assert row["role"] == "context" and row["claim"].endswith(comparison.NOT_SHOWN)
-    line = next(
-        line for line in study.say_comparison(found.table()).splitlines() if "`noise_percent.push+lb_c`" in line
-    )
-    assert line.endswith("| context | not shown |")
+    line = next(line for line in study.say_comparison(found).splitlines() if "`noise_percent.push+lb_c`" in line)
+    assert "| context |" in line and line.endswith("| not shown |")
     clear = compared_with(made_up(push=0.6, lb_c=0.5, push_lb_c=0.3)).table().set_index("quantity")
     assert clear.loc["noise_percent.push+lb_c", ["role", "agrees"]].tolist() == ["prediction", True]
     assert clear.loc["noise_percent.push", "agrees"] is True

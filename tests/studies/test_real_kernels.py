@@ -47,6 +47,13 @@ def test_comparison__every_failure_has_a_reason(comparison):
     assert not (study.df_failures(comparison)["why"] == "not explained").any()
 
 
+def test_comparison__a_measured_line_is_held_against_the_models_not_against_itself(comparison):
+    rows = comparison.table().set_index("quantity").filter(like=".r_squared", axis=0)
+    asked = rows[rows["role"] == "prediction"]
+    assert (rows["model"] == 1).all() and len(asked) == 4 and asked["agrees"].eq(True).all()
+    assert (asked["published"] < 1).any()
+
+
 def test_comparison__what_must_show(comparison):
     table = comparison.table().set_index("quantity")
     assert table.loc["host/i_1thr_pin.r2.A.near_share", "model"] >= 0.6

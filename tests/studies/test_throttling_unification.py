@@ -9,6 +9,7 @@ import pytest
 import schedlab as sl
 from schedlab import published
 from schedlab.studies import throttling_unification as study
+from schedlab.studies.real_kernels import df_hole_measured
 from schedlab.studies.throttling_unification import (
     comparison,
     hackbench,
@@ -406,9 +407,37 @@ def test_say__numbers_come_from_the_tables(scenario):
     same = study.df_hackbench(RUNS.assign(wall_us=1.0, messages=1000))
     text = study.say_hackbench(scenario, same)
     assert "changes no boot" in text and "for nothing" in text
+    assert "boot by boot +0.00 to +0.00 %" in text
     assert "no number of boots" in study.say_noise(study.df_noise(SUMMARY), same, SUMMARY, 1)
     text = study.say_noise(study.df_noise(SUMMARY), sums, SUMMARY, 1)
     assert "**11 runs a side**" in text and "no fewer than 5" in text and "fewer than 7 runs a side it cannot" in text
     assert "HRTICK" in study.say_scenario(scenario)
     assert "A quick run" in study.say_scenario(study.Scenario.of(quick=True))
     assert "1 call of" in study.say_steps(study.df_schedules(most=2))
+
+
+def test_say_told__what_was_measured_is_read_from_the_recordings():
+    row = dict(program="user hogs", tasks=2, usage_over_quota=5.0, throttles=1, works=1)
+    rows = [
+        row | dict(model=model, beside=beside, tree=tree)
+        for model in ("6.18", "7.2")
+        for beside in ("alone", "beside a hog")
+        for tree in ("child without limit", "child with a limit")
+    ]
+    runs = df_hole_measured().query("variant != 'Nalone' and condition == 'CPU kept free'")
+    share = runs[runs["version"].str.startswith("7.2.")]["share_percent"]
+    text = study.say_told(pd.DataFrame(rows))
+    assert f"{share.min():.0f} to {share.max():.0f} % where the CPU was kept free" in text
+    assert "Guests with 6.12.117, 6.18.15, 6.19.14, 7.0.13, 7.1.13, 7.3.4 got at most 10.1 %" in text
+
+
+def test_say_overrun__hrtick_does_the_opposite_only_where_it_does():
+    rows = [
+        dict(layout=overrun.ONE, model=model, section_ms=ms, p99_ms=4.0, max_ms=4.0, bound_ms=9.0)
+        for model in ("6.12", "6.18", "7.2", overrun.NO_HRTICK)
+        for ms in (0.1, 10.0)
+    ]
+    table = pd.DataFrame(rows)
+    assert "does the opposite" not in study.say_overrun(table)
+    worse = table["model"].eq("7.2") & table["section_ms"].eq(10)
+    assert "does the opposite: 25 ms" in study.say_overrun(table.assign(p99_ms=table["p99_ms"].mask(worse, 25.0)))

@@ -209,6 +209,33 @@ def test_example__text_names_what_is_not_known(example):
     assert "requests that came meanwhile" in study.say_replay(example, study.df_replay(study.Runs(example, 1)))
 
 
+def test_replay__says_what_lies_outside_the_range_but_is_allowed(example):
+    names = ["measure", "unit", "measured", "predicted", "low", "high", "slack", "inside", "source"]
+    rows = [
+        ("nr_throttled", "", 5.0, 8.0, 5.993, 12.98, 1.0, True, "cpu.stat"),
+        ("throttled_ms", "ms", 107.0, 141.0, 66.0, 237.0, 0.0, True, "cpu.stat"),
+    ]
+    said = study.say_replay(example, pd.DataFrame(rows, columns=names))
+    assert "1 of them only by what was allowed (a count by 1, usage by 2 %): nr_throttled (5, model 5.993 to" in said
+
+
+def test_combinations__each_is_a_row_with_all_percentiles(example):
+    runs = study.Runs(example, 2)
+    table = study.df_combinations(runs, study.Question.of(example.now, quota="60ms", burst="0,20ms"))
+    head, _, first, second = study.say_combinations(table).splitlines()[2:]
+    assert head.count(" p99.9 (ms)") == 2 and head.count("|") == first.count("|") == 11
+    assert first.startswith("| 60 ms / 100 ms | random |") and "burst 20 ms" in second
+
+
+def test_failures__numbers_of_the_explanation_are_those_of_the_table(example):
+    runs = study.Runs(example, 2)
+    comparison = study.compare(runs, study.df_replay(runs), others=True)
+    why = study.df_failures(example, comparison).set_index("quantity")["why"]
+    tail = why[why.index.str.endswith("completion_p99_ms")]
+    now = study.df_measured().query("quota_us == 50_000")["response_p99_us"] / 1000
+    assert len(tail) and f"measured later {now.min():.3g} to {now.max():.3g} ms" in tail.iloc[0]
+
+
 @pytest.fixture
 def silent(tmp_path):
     """The example without its recording."""

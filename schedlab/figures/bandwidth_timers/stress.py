@@ -33,7 +33,13 @@ def plot_phase_curve(curve: pd.DataFrame, phases: pd.DataFrame, published: pd.Da
         label="model, over phases of the tick",
     )  # fmt: skip
     time.plot(x, curve["time_s"], color=COLOURS["blue"], label="model, mean")
-    time.plot(x, curve["by_hand_s"], color=COLOURS["ink"], linestyle=":", label="by hand: T / (1 - a · overlap)")
+    time.plot(
+        x,
+        curve["by_hand_s"],
+        color=COLOURS["ink"],
+        linestyle=":",
+        label="by hand: time alone / (1 - a · share of overlap)",
+    )
     time.hlines(
         phases["published_time_s"], phases["phase_low_ms"], phases["phase_high_ms"], color=COLOURS["ink"], linewidth=1
     )
@@ -172,7 +178,7 @@ def plot_idle_watts(sensitivity: pd.DataFrame, tolerance_percent: float):
             f"in use: {idle_w:.1f} W", (idle_w, 1), xycoords=("data", "axes fraction"), xytext=(4, -3),
             textcoords="offset points", va="top", fontsize=8.5,
         )  # fmt: skip
-    axis.set(xlabel="assumed power of the idle machine (W)", ylabel="model over published (%)")
+    axis.set(xlabel="assumed power of the idle machine (W)", ylabel="error of the model (% of the published)")
     axis.set_xlim(sensitivity["idle_w"].min() - 0.5, sensitivity["idle_w"].max() + 0.5)
     axis.annotate(
         f"agrees (within {tolerance_percent:g} %)", (0.01, -tolerance_percent), xycoords=("axes fraction", "data"),
@@ -180,6 +186,6 @@ def plot_idle_watts(sensitivity: pd.DataFrame, tolerance_percent: float):
     )  # fmt: skip
     all_agree = sensitivity.groupby("idle_w")["agrees"].all()
     good = all_agree.index[all_agree]
-    where = f"from {good.min():g} W of idle power on" if len(good) else "at none of these idle powers"
+    where = f"at {good.min():g} to {good.max():g} W of idle power" if len(good) else "at none of these idle powers"
     headline(fig, f"All four interleaved runs agree {where}")
     return fig

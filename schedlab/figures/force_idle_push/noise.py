@@ -104,7 +104,8 @@ def plot_burst(burst: pd.DataFrame, used_us: float, published: dict):
     for variant, (colour, marker, line) in styles.items():
         part = burst[burst["variant"] == variant]
         axis.fill_between(part["burst_us"], part["n_max_low"], part["n_max_high"], color=colour, alpha=0.14)
-        axis.plot(part["burst_us"], part["n_max"], color=colour, marker=marker, linestyle=line, label=variant)
+        label = f"{variant} (band: 95 % interval)"
+        axis.plot(part["burst_us"], part["n_max"], color=colour, marker=marker, linestyle=line, label=label)
         axis.axhline(published[variant], color=colour, linewidth=0.9, linestyle=":")
         axis.annotate(
             f"published: {variant} {published[variant]:.2f} %", (1, published[variant]), xytext=(-2, 3),

@@ -36,11 +36,13 @@ def plot_waterfall(intel: pd.DataFrame, amd: pd.DataFrame, intel_cells: pd.DataF
     axes[0].set(yticks=intel["after_patch"], yticklabels=names, ylim=(len(names) - 0.5, -0.5))
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     ends = [(table["total_s"].iloc[0], table["total_s"].iloc[-1]) for table in (intel, amd)]
+    took = amd.loc[amd["removed_s"] > 0, "after_patch"]
+    which = f"patches {took.min()} to {took.max()}" if len(took) else "none"
     cut = intel["removed_s"].iloc[1:3].sum() / (ends[0][0] - ends[0][1])
     headline(
         fig,
         f"Intel {ends[0][0]:.0f} to {ends[0][1]:.1f} s, {100 * cut:.0f} % of it by two cache flushes less; AMD "
-        f"{ends[1][0]:.1f} to {ends[1][1]:.1f} s, all of it by patches 4 to 8",
+        f"{ends[1][0]:.1f} to {ends[1][1]:.1f} s, all of it by {which}",
     )
     return fig
 

@@ -27,7 +27,7 @@ def plot_latency(latency: pd.DataFrame):
         rates = sorted(here["per_second"].unique())
         axis.set_xticks(rates, [f"{rate:g}" for rate in rates])
         axis.minorticks_off()
-    axes[0, 0].set_ylabel("99.9th percentile of lateness (us)")
+    axes[0, 0].set_ylabel("99.9th percentile of lateness,\nall CPUs' tasks together (us)")
     axes[0, 0].set_ylim(bottom=0)
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(LEVELS))
     worst = latency.loc[latency["p99.9_us"].idxmax()]
@@ -35,7 +35,7 @@ def plot_latency(latency: pd.DataFrame):
     least = same.set_index("level").loc["V2", "p99.9_us"]
     headline(
         fig,
-        f"{worst['groups'] - 1:,} cgroups, {worst['per_second']:g} operations a second: one waking of a thousand "
-        f"{worst['p99.9_us']:.0f} us late at {worst['level']}, {least:.0f} us at V2",
+        f"{worst['groups'] - 1:,} cgroups, {worst['per_second']:g} operations a second: p99.9 of lateness "
+        f"{worst['p99.9_us']:.0f} us at {worst['level']}, {least:.0f} us at V2",
     )
     return fig

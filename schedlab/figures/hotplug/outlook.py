@@ -6,6 +6,14 @@ import pandas as pd
 
 from ..style import COLOURS, PUBLISHED, headline, styled
 
+#: What the held-out quantities are.
+HELD_OUT = {
+    "heldout.dl_clear_us.intel": "dl_clear_root_domain(),\nIntel",
+    "heldout.dl_clear_us.amd": "dl_clear_root_domain(),\nAMD",
+    "heldout.amd_p5_s": "AMD: taken off\nby patch 5",
+    "heldout.amd_p7_s": "AMD: taken off\nby patch 7",
+    "heldout.amd_before_p5_total_s": "AMD: ramp\nbefore patch 5",
+}
 _CARRIED = {"as it is": (COLOURS["orange"], "s"), "by memory": (COLOURS["blue"], "o")}
 
 
@@ -29,7 +37,7 @@ def plot_held_out(held_out: pd.DataFrame, transfer: pd.DataFrame):
     for ok, colour, label in ((True, COLOURS["blue"], "predicted"), (False, COLOURS["vermilion"], "outside")):
         if (good == ok).any():
             errors.plot(error[good == ok], rows[good == ok], "o", color=colour, markersize=6.5, label=label)
-    names = [name.removeprefix("heldout.") for name in held_out["quantity"]]
+    names = [HELD_OUT.get(name, name.removeprefix("heldout.")) for name in held_out["quantity"]]
     errors.set(yticks=rows, yticklabels=names, ylim=(len(rows) - 0.5, -0.5))
     errors.set(xlabel="error of the prediction (%)", title="Held out")
     patches = list(transfer["patch"].unique())
@@ -97,8 +105,9 @@ def plot_sizes(intel: pd.DataFrame, amd: pd.DataFrame, published: pd.DataFrame):
     last = [table[table["cpus"] == n].set_index("part")[["low_s", "high_s"]] for table in (intel, amd)]
     said = []
     for name, part in zip(("Intel", "AMD"), last):
-        before, after = part.sum().mean(), part.loc["final"]
-        said.append(f"{name} {before:.0f} s, with the series {after['low_s']:.1f} to {after['high_s']:.1f}")
+        before, after = part.sum(), part.loc["final"]
+        ends = dict.fromkeys(f"{before[end]:.0f}" for end in ("low_s", "high_s"))
+        said.append(f"{name} {' to '.join(ends)} s, with the series {after['low_s']:.1f} to {after['high_s']:.1f}")
     headline(fig, f"At {n:,} CPUs: {'; '.join(said)}")
     return fig
 
@@ -152,7 +161,7 @@ def plot_both_series(both: pd.DataFrame, lattice: pd.DataFrame):
     most = both[both["groups"] == max(groups)].set_index(["walks", "large"])["total_s"]
     headline(
         fig,
-        f"With {max(groups) - 1:,} cgroups neither series is enough: {most[False, False]:.0f} s become "
-        f"{most[True, False]:.0f} or {most[False, True]:.0f}, and {most[True, True]:.1f} with both",
+        f"With {max(groups) - 1:,} cgroups a ramp of {most[False, False]:.0f} s becomes {most[True, False]:.0f} "
+        f"(walks), {most[False, True]:.0f} (large systems), {most[True, True]:.1f} with both",
     )
     return fig

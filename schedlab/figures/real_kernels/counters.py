@@ -33,10 +33,14 @@ def plot_counters(counters: pd.DataFrame, comparison: pd.DataFrame):
             mine = part["agrees"] == agrees
             axis.plot(error[mine], y[mine], "o", color=COLOURS[colour], markersize=4, label=label)
         axis.axvline(0, color=COLOURS["ink"], linewidth=0.8)
-        axis.set_xlabel(f"model over measured - 1 (%), {'throttled time' if measure[0] == 't' else 'usage'}")
+        what = "throttled time" if measure[0] == "t" else "usage"
+        axis.set_xlabel(f"error of {what} (%)")
+        axis.set_title("logarithmic beyond 2 %", fontsize=8.5)
         axis.set_xscale("symlog", linthresh=2, linscale=1.5)
-        ticks = (-30, -10, -5, -2, -1, 0, 1, 2, 10) if measure[0] == "t" else (-5, -2, -1, 0, 1, 2)
+        end = max(3.0, 1.3 * error.abs().max())
+        ticks = [tick for tick in (-10, -2, -1, 0, 1, 2, 10) if abs(tick) < end]
         axis.set_xticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
+        axis.set_xlim(-end, end)
         axis.minorticks_off()
     axes[0].set_yticks(range(len(order)), order, fontsize=6.2)
     axes[0].set_ylim(-1, len(order))
@@ -58,10 +62,10 @@ def plot_distributions(counters: pd.DataFrame):
     """
     shown = counters[
         (counters["measure"] == "throttled_ms")
-        & counters["recording"].str.contains("periods|iv_per10_50|v_burst|iii_2grp_pin")
+        & counters["recording"].str.contains("periods|iv_per10_50|v_burst|iii_2grp_pin|pipe1_nowork")
         & (counters["most"] > 0)
     ]
-    fig, axis = plt.subplots(figsize=(9.6, 5.6))
+    fig, axis = plt.subplots(figsize=(9.6, 1.2 + 0.16 * max(10, len(shown))))
     y = np.arange(len(shown))[::-1]
     axis.hlines(
         y, shown["least"], shown["most"], color=COLOURS["sky"], linewidth=5, alpha=0.5, label="model: all seeds"

@@ -53,6 +53,6 @@ def plot_irqoff(table: pd.DataFrame, anchor: dict, anchor_ms: tuple, lockup: dic
     headline(
         fig,
         f"On {lockup['cpus']} CPUs with {lockup['groups']} groups, unthrottling inline keeps interrupts off "
-        f"{at['inline'] / at['async']:.0f} times as long",
+        f"{at['inline'] / at['async']:.0f} times as long as async",
     )
     return fig

@@ -9,7 +9,7 @@ from .comparison import SCHBENCH_CLAIMED, SCHBENCH_FACTOR, compare, df_failures
 from .mechanism import df_run_windows, df_threads_per_core, df_time_shares
 from .payoff import df_full_utilisation, df_payoff, df_payoff_limit
 from .scenario import PHASES, Scenario
-from .schbench import df_schbench, df_schbench_readings, df_schbench_runs
+from .schbench import df_schbench, df_schbench_readings, df_schbench_runs, name_readings
 from .stress import df_phase_curve, df_published_phases, df_stress, df_stress_runs
 from .text import (
     check_calibration,
@@ -49,6 +49,7 @@ __all__ = [
     "df_stress_runs",
     "df_threads_per_core",
     "df_time_shares",
+    "name_readings",
     "say_agreement",
     "say_comparison",
     "say_mechanism",

@@ -145,7 +145,7 @@ WHY = (
         "power_w.2cg.random.run",
         True,
         "the published power stops rising where the model's goes on. What may be calibrated on leaves the idle power "
-        "open, and the value from RFC v2 puts this run too high (see the table of idle powers). An earlier mail of the "
+        "open, and the value from RFC v2 puts this run too high (see the figure). An earlier mail of the "
         "thread has 115 W for run 3, close to the model; the commit says 106 W, and that is what is compared.",
     ),
     (

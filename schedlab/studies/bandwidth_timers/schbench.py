@@ -139,3 +139,15 @@ def df_schbench_readings(scenario: Scenario, published: pd.DataFrame) -> pd.Data
     p99 = table[table["percentile"] == 99].pivot(index=by, columns="phases", values="latency_us")
     found.insert(2, "p99_random_over_aligned", p99["random"] / p99["aligned"])
     return found.reset_index()
+
+
+def name_readings(table: pd.DataFrame) -> pd.DataFrame:
+    """Return `df_schbench_readings` with columns that say what they are, by reading and threads."""
+    names = {
+        "p75_over_published": "75th percentile, aligned: model over published",
+        "p99_over_published": "99th percentile, aligned: model over published",
+        "p99_random_over_aligned": "99th percentile in the model: random over aligned",
+        "within": f"percentiles (to the 99th) within a factor of {WITHIN:g}",
+        "of": "of",
+    }
+    return table.set_index(["reading", "threads"]).rename(columns=names)

@@ -1,5 +1,6 @@
 """Sentences about the tables, for the notebook: every number in them is computed."""
 
+import numpy as np
 import pandas as pd
 
 from ...published import Comparison
@@ -243,20 +244,38 @@ def say_agreement(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def say_comparison(table: pd.DataFrame) -> str:
-    """Return a whole comparison as a Markdown table.
+def say_comparison(comparison: Comparison) -> str:
+    """Return a whole comparison as a Markdown table, each row with the range that it was judged by.
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        ``Comparison.table()``.
+    comparison : Comparison
     """
-    lines = ["| quantity | published | model | role | agrees |", "|---|---:|---:|---|---|"]
+    lines = ["| quantity | published | model | role | agrees within | agrees |", "|---|---:|---:|---|---:|---|"]
     verdicts = {True: "yes", False: "**no**"}
-    for row in table.itertuples():
+    for row, rule in zip(comparison.table().itertuples(), comparison.rules().itertuples(), strict=True):
         published, model = (_range(row, name) for name in ("published", "model"))
-        lines.append(f"| `{row.quantity}` | {published} | {model} | {row.role} | {verdicts.get(row.agrees, '')} |")
+        verdict = verdicts.get(row.agrees, "")
+        within = accepted(rule) if verdict else ""
+        lines.append(f"| `{row.quantity}` | {published} | {model} | {row.role} | {within} | {verdict} |")
     return "\n".join(lines)
+
+
+def accepted(rule) -> str:
+    """Return the range that a row of ``Comparison.rules()`` asks for, in the unit of its quantity.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace as Rule
+    >>> accepted(Rule(statistic="mean", low=12.0, high=float("inf"))), accepted(Rule(statistic="mean", low=1, high=2))
+    ('\N{GREATER-THAN OR EQUAL TO} 12', '1 to 2')
+    """
+    low, high = _short(rule.low), _short(rule.high)
+    if np.isinf(rule.low) or np.isinf(rule.high):
+        text = f"\N{LESS-THAN OR EQUAL TO} {high}" if np.isinf(rule.low) else f"\N{GREATER-THAN OR EQUAL TO} {low}"
+    else:
+        text = low if low == high else f"{low} to {high}"
+    return text if rule.statistic == "mean" else f"published in {text}"
 
 
 def _range(row, name):

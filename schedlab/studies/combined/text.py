@@ -144,7 +144,7 @@ def _meaning(row, response):
     gains = sign * row.first_without, sign * row.second_without
     better = sign * row.interaction > 0
     if min(gains) > 0:
-        return "They add to each other." if better else "Each takes away some of what the other gains."
+        return "Each strengthens the other." if better else "Each takes away some of what the other gains."
     if max(gains) < 0:
         return "Together they cost less than one by one." if better else "Together they cost more than one by one."
     return "Together they do better than the sum of each." if better else "Together they do worse than the sum of each."
@@ -160,16 +160,22 @@ def say_steps(steps: pd.DataFrame, runs: pd.DataFrame) -> str:
     """
     from .effects import base_mean
 
-    lines = []
+    one = steps[steps["step"].isin(["alone", "last"])]
+    lines = [
+        f"Of the {len(one)} intervals (95 %) of a factor alone or left out, {int(one['nonzero'].sum())} exclude 0; "
+        f"about {0.05 * len(one):.0f} would by chance, so that one which the main effects do not have is a hint at "
+        "most.",
+        "",
+    ]
     for response in RESPONSES:
         mine = steps[steps["response"] == response.column]
         by = mine[mine["factor"] == ""].set_index("step")
-        both, digits, unit = by.loc["together"], response.digits, response.unit
+        both, alone, digits, unit = by.loc["together"], by.loc["sum of alone"], response.digits, response.unit
         base = base_mean(runs, response.column)
         line = (
             f"- **{response.title}**: {base:,.{digits}f} {unit} at base, {base + both['difference']:,.{digits}f} with "
             f"all ({signed(both['difference'], digits)}, {_range(both, digits)}); the six alone sum up to "
-            f"{signed(by.loc['sum of alone', 'difference'], digits)}."
+            f"{signed(alone['difference'], digits)} ({_range(alone, digits)})."
         )
         for step, said in (("alone", "Alone"), ("last", "Left out of all")):
             part = mine[(mine["step"] == step) & mine["nonzero"]]

@@ -135,8 +135,8 @@ WHY = {
     "whose core fits, which may be one that another virtual CPU of the same guest has left for its 200 ms pause. "
     "That one comes back to its previous CPU (above 85 % load a wake-up does not search), and both share it in turns "
     "of a tick: queueing behind a vCPU of its own guest goes from {own_base:.2f} to {own_push:.2f} %. Whether the "
-    "author's host did so, the mail does not tell. In some of the settings that it does not tell either (see what the "
-    "noise depends on) the push lowers N_max as posted or more; none was chosen for that.",
+    "author's host did so, the mail does not tell. Nor does it tell the settings under which the push lowers N_max as "
+    "posted here, or raises it (see what the noise depends on); none was chosen for its outcome.",
     "noise_percent.push+lb_c": "LB-c alone is the quieter one: it keeps guests packed, so that little is forced idle. "
     "Pushes then still scatter the measuring guest's virtual CPUs over CPUs of others, where they queue behind each "
     "other; LB-c does not bring them back, for it refuses moves that part siblings of a cookie.",

@@ -74,10 +74,12 @@ def df_cells(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def df_effects(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return main effects and interactions on the noise, as factors, with 95 % intervals.
+    """Return main effects and interactions on the noise, as factors, with 95 % intervals, by two kinds of mean.
 
-    Noise scatters in proportion to its size, so logarithms are analysed. The error is that between runs of a cell,
-    pooled over the cells (Student's t).
+    Noise scatters in proportion to its size, so logarithms are analysed: once those of the runs, which makes effects
+    ratios of *geometric* means, in which a run with next to no noise weighs heavily; once those of each cell's *plain*
+    mean, which is what was published. Where the two differ, the size of an effect hangs on the kind of mean. The error
+    is that between runs of a cell, pooled over the cells (Student's t; of plain means by the delta method).
 
     Parameters
     ----------
@@ -89,22 +91,37 @@ def df_effects(runs: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
         measure ("n_max" or "n_sum"), effect ("push", or "push x LB-c"), order (1 or 2), factor (order 1: noise with it
         on over noise with it off, geometric mean over the other factors; order 2: by what the factor of either changes
-        when the other is on; 1 is no interaction), low, high, clear (whether the interval leaves out 1).
+        when the other is on; 1 is no interaction), low, high, clear (whether the interval leaves out 1); plain,
+        plain_low, plain_high, plain_clear (the same of plain means).
     """
+    levels = runs.groupby("cell")[list(FACTORS)].first()
+    freedom = len(runs) - len(levels)
+    scale = t_quantile(1 - CONFIDENCE, freedom) * 2 / math.sqrt(len(runs))
     rows = []
     for measure in MEASURES:
-        values = np.log(runs[measure].to_numpy())
-        pooled = np.sqrt(runs.assign(log=values).groupby("cell")["log"].var(ddof=1).mean())
-        freedom = len(runs) - runs["cell"].nunique()
-        reach = t_quantile(1 - CONFIDENCE, freedom) * 2 * pooled / math.sqrt(len(runs))
+        kinds = _cell_logs(runs, measure)
         for order in (1, 2):
             for names in itertools.combinations(FACTORS, order):
-                sign = runs[list(names)].prod(axis=1).to_numpy()
-                effect = values[sign > 0].mean() - values[sign < 0].mean()
-                low, high = effect - reach, effect + reach
-                found = [math.exp(order * value) for value in (effect, low, high)]
-                rows.append((measure, " x ".join(names), order, *found, not found[1] <= 1 <= found[2]))
-    return pd.DataFrame(rows, columns=["measure", "effect", "order", "factor", "low", "high", "clear"])
+                sign = levels[list(names)].prod(axis=1)
+                row = [measure, " x ".join(names), order]
+                for values, spread in kinds:
+                    effect = values[sign > 0].mean() - values[sign < 0].mean()
+                    ends = (effect, effect - scale * spread, effect + scale * spread)
+                    found = [math.exp(order * value) for value in ends]
+                    row += [*found, not found[1] <= 1 <= found[2]]
+                rows.append(row)
+    columns = [f"{kind}{name}" for kind in ("", "plain_") for name in ("factor", "low", "high", "clear")]
+    columns[4] = "plain"
+    return pd.DataFrame(rows, columns=["measure", "effect", "order", *columns])
+
+
+def _cell_logs(runs, measure):
+    """Return the logarithm of each cell's geometric and plain mean, and how far (relatively) runs of a cell scatter."""
+    by = runs.groupby("cell")[measure]
+    logs = np.log(runs[measure]).groupby(runs["cell"])
+    geometric = logs.mean(), math.sqrt(logs.var(ddof=1).mean())
+    plain = np.log(by.mean()), math.sqrt((by.var(ddof=1) / by.mean() ** 2).mean())
+    return geometric, plain
 
 
 def df_combined(runs: pd.DataFrame) -> pd.DataFrame:
@@ -113,13 +130,16 @@ def df_combined(runs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        other, level ("off" or "on"), without_push, with_push (percent), factor.
+        other, level ("off" or "on"), without_push, with_push (percent), factor; plain (the factor from plain means of
+        each cell's runs).
     """
-    log = runs.assign(log=np.log(runs["n_max"]))
+    cells = runs.groupby("cell")[list(FACTORS)].first()
+    (geometric, _), (plain, _) = _cell_logs(runs, "n_max")
     rows = []
     for other in FACTORS[1:]:
-        means = np.exp(log.groupby([other, "push"])["log"].mean())
         for level, word in ((-1, "off"), (1, "on")):
-            off, on = means[level, -1], means[level, 1]
-            rows.append((other, word, off, on, on / off))
-    return pd.DataFrame(rows, columns=["other", "level", "without_push", "with_push", "factor"])
+            pick = {push: (cells[other] == level) & (cells["push"] == push) for push in (-1, 1)}
+            off, on = (math.exp(geometric[pick[push]].mean()) for push in (-1, 1))
+            ratio = math.exp(plain[pick[1]].mean() - plain[pick[-1]].mean())
+            rows.append((other, word, off, on, on / off, ratio))
+    return pd.DataFrame(rows, columns=["other", "level", "without_push", "with_push", "factor", "plain"])

@@ -5,6 +5,7 @@ import pandas as pd
 from .experiment import PUBLISHED
 from .micro import RELEASE_MS, SECONDS
 from .scenario import BASE, OTHER_RUNS, Scenario
+from .tornado import MOST_RUNS
 
 NAMES = {"lb_a": "LB-a", "lb_b": "LB-b", "lb_c": "LB-c"}
 
@@ -184,7 +185,7 @@ def say_tornado(tornado: pd.DataFrame) -> str:
     high, low = (others.loc[pick] for pick in (others["baseline_n_max"].idxmax(), others["baseline_n_max"].idxmin()))
     judged = others[others["baseline_n_max"] > 0.1]  # where nothing is left to measure a ratio says nothing
     best = judged.loc[judged["push_over_baseline"].idxmin()]
-    clear = judged[judged["ratio_high"] < 1]
+    lower, higher = judged[judged["ratio_high"] < 1], judged[judged["ratio_low"] > 1]
     posted = PUBLISHED["push"] / PUBLISHED["baseline"]
     near = judged[(judged["ratio_low"] <= posted) & (posted <= judged["ratio_high"])]
     sums = judged["push_n_sum"] / judged["baseline_n_sum"]
@@ -192,8 +193,10 @@ def say_tornado(tornado: pd.DataFrame) -> str:
     lines = [
         f"The baseline's N_max lies between {low['baseline_n_max']:.2f} % ({low['name']}) and "
         f"{high['baseline_n_max']:.2f} % ({high['name']}): what the mail does not tell decides more than the patch. "
-        f"The push lowers N_max most with {best['name']}, to {100 * best['push_over_baseline']:.0f} %; "
-        + (f"the interval leaves out 1 for {', '.join(clear['name'])}. " if len(clear) else "in no setting clearly. ")
+        f"The push lowers N_max most with {best['name']}, to {100 * best['push_over_baseline']:.0f} %. "
+        f"Settings whose interval (95 %, at most {MOST_RUNS} runs a setting) lies below 1: "
+        f"{', '.join(lower['name']) or 'none'}; above 1, so that the push *raises* N_max: "
+        f"{', '.join(higher['name']) or 'none'}. "
         + (
             f"The posted {100 * posted:.0f} % lie within the interval of {', '.join(near['name'])}."
             if len(near)

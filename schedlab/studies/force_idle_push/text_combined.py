@@ -49,8 +49,8 @@ def say_combined(runs: pd.DataFrame, effects: pd.DataFrame, combined: pd.DataFra
         "",
         _say_effects(effects),
         "",
-        "Push over no push on N_max, geometric means over the other factors: "
-        + "; ".join(f"{row.other} {row.level} x{row.factor:.2f}" for row in combined.itertuples())
+        "Push over no push on N_max, by geometric means (by plain ones): "
+        + "; ".join(f"{row.other} {row.level} x{row.factor:.2f} ({row.plain:.2f})" for row in combined.itertuples())
         + ".",
     ]
     return "\n".join(lines)
@@ -70,22 +70,30 @@ def _verdict(row, measure):
 
 
 def _say_effects(effects):
-    parts = []
-    for measure, name in _SAID.items():
-        rows = effects[(effects["measure"] == measure) & effects["clear"]]
-        mains, pairs = (rows[rows["order"] == order] for order in (1, 2))
-        text = ", ".join(
-            f"{row.effect} x{row.factor:.2f} ({row.low:.2f} to {row.high:.2f})" for row in mains.itertuples()
-        )
-        more = ", ".join(
-            f"{row.effect} x{row.factor:.2f} ({row.low:.2f} to {row.high:.2f})" for row in pairs.itertuples()
-        )
-        parts.append(f"- **{name}**: main effects {text or 'none'}; interactions {more or 'none'}.")
-    return (
+    many = len(effects)
+    count = [int(effects[column].sum()) for column in ("clear", "plain_clear")]
+    text = (
         "The factorial puts five switches on and off in 16 of the 32 combinations, such that main effects and "
-        "interactions of two are told apart. What its 95 % intervals show (a factor on the noise; for an interaction, "
-        "by what one makes the other's factor):\n\n" + "\n".join(parts)
+        "interactions of two are told apart. An effect is a factor on the noise; an interaction, by what one makes "
+        "the other's factor. In *geometric* means of runs a run with next to no noise weighs heavily; *plain* means "
+        f"are those of the experiment above and of the mail. Of {many} intervals (95 %) {count[0]} leave out 1 by "
+        f"geometric means and {count[1]} by plain ones; about {0.05 * many:.1f} would by chance.\n"
     )
+    for measure, name in _SAID.items():
+        mine = effects[effects["measure"] == measure]
+        both = ", ".join(mine[mine["clear"] & mine["plain_clear"]]["effect"])
+        text += (
+            f"\n- **{name}**, shown by geometric means: {_listed(mine, 'factor', '')}; by plain means: "
+            f"{_listed(mine, 'plain', 'plain_')}. By both: {both or 'none'}."
+        )
+    return text
+
+
+def _listed(rows, factor, kind):
+    """Return the effects whose interval leaves out 1, with their factor by one kind of mean."""
+    clear = rows[rows[f"{kind}clear"]]
+    ends = zip(clear["effect"], clear[factor], clear[f"{kind}low"], clear[f"{kind}high"])
+    return ", ".join(f"{name} x{value:.2f} ({low:.2f} to {high:.2f})" for name, value, low, high in ends) or "none"
 
 
 def say_cost(cost: pd.DataFrame) -> str:
@@ -112,6 +120,7 @@ def say_cost(cost: pd.DataFrame) -> str:
         )
     ratio = {size: table.loc[(size, "push"), "scanned"] / table.loc[(size, "baseline"), "scanned"] for size in sizes}
     large = table.loc[(sizes[-1], "push")]
+    vain = cost.loc[cost["locked_per_push"].idxmax()]
     cheaper = [str(size) for size in sizes if ratio[size] < 1]
     lines += [
         "",
@@ -119,13 +128,14 @@ def say_cost(cost: pd.DataFrame) -> str:
         "those within them. But the push ends the force idle that made attempts necessary: on machines of "
         f"{', '.join(cheaper) or 'no size'} CPUs fewer CPUs are looked at a second than in the baseline (at "
         f"{sizes[-1]} CPUs {100 * ratio[sizes[-1]]:.0f} %). Small machines under this load often have no idle CPU to "
-        f"push "
-        f"to: then every attempt is in vain. At {sizes[-1]} CPUs one push looks at {large['scanned_per_push']:,.0f} "
+        "push to, or only beside another cookie: then attempts look, and may lock, in vain "
+        f"(most: {vain['locked_per_push']:.0f} queues a push at {vain['cpus']:.0f} CPUs with "
+        f"{name_of(vain['variant'])}). At {sizes[-1]} CPUs one push looks at {large['scanned_per_push']:,.0f} "
         f"CPUs "
         f"(each the line of another run queue) and locks {large['locked_per_push']:.0f} queues with interrupts off, "
         f"{large['again_percent']:.0f} % of the pushed are pushed again within {AGAIN_MS} ms. The model gives "
         f"looking and "
-        "locking no price in time.",
+        f"locking no price in time. Numbers are means of {cost['runs'].max()} runs, without intervals.",
     ]
     return "\n".join(lines)
 
@@ -185,12 +195,12 @@ def say_verdict(scenario: Scenario, comparison: Comparison, runs: pd.DataFrame) 
     return "\n".join(lines)
 
 
-def say_comparison(table: pd.DataFrame) -> str:
+def say_comparison(comparison: Comparison) -> str:
     """Return a whole comparison as a Markdown table; a row whose intervals overlap says "not shown"."""
-    lines = bandwidth_timers.say_comparison(table).splitlines()
-    for k, claim in enumerate(table["claim"]):
-        if compared.NOT_SHOWN in claim:  # two lines of heading come first
-            lines[k + 2] = lines[k + 2].rpartition("| context |")[0] + "| context | not shown |"
+    lines = bandwidth_timers.say_comparison(comparison).splitlines()
+    for k, claim in enumerate(comparison.table()["claim"]):
+        if compared.NOT_SHOWN in claim:  # two lines of heading come first; the verdict is the last cell
+            lines[k + 2] = lines[k + 2].removesuffix(" |").rpartition("| ")[0] + "| not shown |"
     return "\n".join(lines)
 
 

@@ -26,6 +26,7 @@ from .text import (
     say_recordings,
     say_verdict,
 )
+from .text_parts import say_names, say_phases, say_rebuild
 
 __all__ = [
     "Scenario",
@@ -54,6 +55,9 @@ __all__ = [
     "say_failures",
     "say_hole",
     "say_latency",
+    "say_names",
+    "say_phases",
+    "say_rebuild",
     "say_recordings",
     "say_verdict",
 ]

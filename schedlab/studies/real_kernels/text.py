@@ -42,7 +42,8 @@ def say_latency() -> str:
     """Return the latency where it was fitted and where it was checked."""
     rows = df_latency().itertuples()
     return (
-        "; ".join(f"{r.source}, {r.used}: {r.median_us:.0f} us ({r.p10_us:.0f} to {r.p90_us:.0f})" for r in rows) + "."
+        "; ".join(f"{r.source}, {r.used}: {r.median_us:.0f} us ({r.p10_us:.0f} to {r.p90_us:.0f})" for r in rows)
+        + " (median, 10th to 90th percentile)."
     )
 
 
@@ -185,7 +186,7 @@ WHY = (
         "wake-up, 50 to "
         "400 us in a guest",
     ),
-    ("pipe4", "6.1 alone: the model uses less than its quota (2 to 5 %); not explained further, 6.18 agrees"),
+    ("pipe4", "6.1 alone: the model uses less than its quota; not explained further, 6.18 agrees"),
     ("busy2_25_40_60", "the phase of the level below is not in the trace; it throttles once or twice"),
     (
         "busy2_periods",

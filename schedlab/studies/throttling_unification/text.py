@@ -74,12 +74,14 @@ def say_hackbench(scenario: Scenario, table: pd.DataFrame) -> str:
             row = rows.loc[kernel]
             line += (
                 f" {kernel} {row['difference_percent']:+.2f} % against tip (95 %: {row['low_percent']:+.2f} to "
-                f"{row['high_percent']:+.2f} %, p = {row['p']:.2f})" + (";" if kernel == SERIES else ".")
+                f"{row['high_percent']:+.2f} %, p = {row['p']:.2f}; boot by boot {row['paired_low_percent']:+.2f} to "
+                f"{row['paired_high_percent']:+.2f} %)" + (";" if kernel == SERIES else ".")
             )
         lines.append(line)
     row = table[(table["groups"] == scenario.groups) & (table["kernel"] == SERIES)].iloc[0]
     same = table[(table["groups"] == scenario.groups) & (table["kernel"] == OLD)].iloc[0]
     text = "\n".join(lines) + "\n\n"
+    text += "*Boot by boot*: a seed has the same phases under each kernel, so that pairs can be compared. "
     if row["identical"]:
         text += (
             f"With `-g {scenario.groups}` the series changes no boot: each passes the very same number of "
@@ -94,8 +96,8 @@ def say_hackbench(scenario: Scenario, table: pd.DataFrame) -> str:
         )
     else:
         text += (
-            "The same seed has the same phases under both kernels; taken boot by boot, the series changes "
-            f"{row['paired_low_percent']:+.2f} to {row['paired_high_percent']:+.2f} % (95 %)."
+            f"Taken so, the series changes {row['paired_low_percent']:+.2f} to {row['paired_high_percent']:+.2f} % at "
+            f"`-g {scenario.groups}` (95 %)."
         )
     if same["identical"]:
         text += " 6.18 does what tip does: where a CPU has one task, HRTICK and newer rules of EEVDF decide nothing."

@@ -128,9 +128,11 @@ def _add_other(comparison, runs, limit):
 #: What is known about predictions that fail, by a part of the quantity's name; only the example's are known.
 WHY = (
     ("as_was.wakeup", "not explained: half of the recorded wake-ups wait about half a tick, the model's run at once"),
-    ("as_was.completion_p99.9", "one of some 440 values, and the largest"),
-    (".completion", "the other load is the recording's, but was less in most measured runs: without any throttling the "
-     "99th percentile was 23 to 28 ms there and 34 ms in the recording"),
+    ("as_was.completion_p99.9", "one of {count} values, and the largest"),
+    (".completion_p50", "the recording, from which the forecast is made, has a slower median ({p50:.3g} ms) than the "
+     "measured runs under its own limit ({p50_low:.3g} to {p50_high:.3g} ms): other load was heavier in it"),
+    (".completion_p99", "not explained: the replay of the recording itself is as far above ({model_p99:.3g} ms under "
+     "the recorded limit; recorded {p99:.3g}, measured later {p99_low:.3g} to {p99_high:.3g} ms)"),
     ("q8_p20", "not explained: with a period of 20 ms the model is throttled less often and for less time"),
 )  # fmt: skip
 
@@ -138,9 +140,22 @@ WHY = (
 def df_failures(host: Host, comparison: Comparison) -> pd.DataFrame:
     """Return the predictions that do not agree. Columns: quantity, unit, published (measured), model, why."""
     failed = comparison.failures()[["quantity", "unit", "published", "model"]].reset_index(drop=True)
-    known = WHY if host.name == _FOLDER else ()
+    known, numbers = (WHY, _numbers(host, comparison)) if host.name == _FOLDER else ((), {})
     whys = [next((why for part, why in known if part in name), "not explained") for name in failed["quantity"]]
-    return failed.assign(why=whys)
+    return failed.assign(why=[why.format(**numbers) for why in whys])
+
+
+def _numbers(host, comparison):
+    """Completion latencies under the recorded limit: recorded, measured later, and in the model; ms."""
+    table, now = comparison.table().set_index("quantity"), host.now
+    numbers = {"count": len(host.seen_ns["completion"])}
+    for name in ("p50", "p99"):
+        later = f"q{now.quota_us // 1000}_p{now.period_us // 1000}_b{now.burst_us // 1000}.completion_{name}_ms"
+        numbers[name] = table["published"].get(f"as_was.completion_{name}_ms.least", float("nan"))
+        for end in ("low", "high"):
+            numbers[f"{name}_{end}"] = table[f"published_{end}"].get(later, float("nan"))
+        numbers[f"model_{name}"] = table["model"].get(later, float("nan"))
+    return numbers
 
 
 def say_comparison(host: Host, comparison: Comparison) -> str:
@@ -154,7 +169,11 @@ def say_comparison(host: Host, comparison: Comparison) -> str:
         for claim, rows in asked.groupby("claim", sort=False)
     ]
     agree = int((asked["agrees"] == True).sum())  # noqa: E712
-    lines.insert(0, f"**{agree} of {len(asked)} predictions agree.** *Published* in the table is what was measured.\n")
+    lines.insert(
+        0,
+        f"**{agree} of {len(asked)} predictions agree.** *Published* in the table is what was measured. A range makes "
+        "two rows: its least must not lie above the measured (`.least`), nor its most below (`.most`).\n",
+    )
     for row in df_failures(host, comparison).itertuples():
         lines.append(
             f"- `{row.quantity}`: {row.published:.4g} {row.unit} measured, {row.model:.4g} in the model: {row.why}."
@@ -164,4 +183,4 @@ def say_comparison(host: Host, comparison: Comparison) -> str:
 
 def say_rows(comparison: Comparison) -> str:
     """Return the comparison as a Markdown table."""
-    return table_text(comparison.table()) if len(comparison.table()) else ""
+    return table_text(comparison) if len(comparison.table()) else ""

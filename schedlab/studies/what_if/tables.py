@@ -57,9 +57,10 @@ def df_replay(runs: Runs) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        measure, unit, measured, predicted, low, high (mean, least and most over the seeds), inside (whether the
-        measured lies from low to high; a count may be off by one, since the ends of the window are not the periods',
-        and usage by USAGE_PERCENT, since no seed changes the work), source ("cpu.stat" or "recording"), demand.
+        measure, unit, measured, predicted, low, high (mean, least and most over the seeds), slack (by how much the
+        measured may lie outside: a count by one, since the ends of the window are not the periods', and usage by
+        USAGE_PERCENT, since no seed changes the work), inside (whether it lies from low to high, or within the slack),
+        source ("cpu.stat" or "recording"), demand.
         Counters are for the time between the two readings of cpu.stat, to which the model's are scaled.
     """
     host = runs.host
@@ -78,11 +79,11 @@ def df_replay(runs: Runs) -> pd.DataFrame:
             value = float(np.sort(seen)[int(rank) - 1]) / 1e6
             column = f"{name}_p{percentile}_ms"
             rows.append(_held(column, "ms", value, model[column], 0.0, "recording"))
-    columns = ["measure", "unit", "measured", "predicted", "low", "high", "inside", "source"]
+    columns = ["measure", "unit", "measured", "predicted", "low", "high", "slack", "inside", "source"]
     return pd.DataFrame(rows, columns=columns).assign(demand=host.demand)
 
 
 def _held(name, unit, measured, predicted, slack, source):
     low, high = float(predicted.min()), float(predicted.max())
     inside = bool(low - slack <= measured <= high + slack)
-    return (name, unit, float(measured), float(predicted.mean()), low, high, inside, source)
+    return (name, unit, float(measured), float(predicted.mean()), low, high, float(slack), inside, source)

@@ -8,6 +8,8 @@ import pandas as pd
 
 from .host import Host
 from .question import Limit, Question
+from .runs import LATENCIES, PERCENTILES
+from .tables import USAGE_PERCENT
 
 
 def code(text) -> str:
@@ -35,7 +37,8 @@ def say_replay(host: Host, replay: pd.DataFrame) -> str:
         return "Nothing was measured, so nothing says whether to believe the rest."
     known = replay[replay["source"] == "cpu.stat"]
     lines = [
-        f"{int(rows['inside'].sum())} of {len(rows)} numbers of {what} lie in the model's range over the seeds."
+        f"{int(rows['inside'].sum())} of {len(rows)} numbers of {what} lie in the model's range over the seeds"
+        f"{_beside(rows)}."
         for what, rows in (("cpu.stat", known), ("the recording's latencies", replay.drop(known.index)))
         if len(rows)
     ]
@@ -47,6 +50,51 @@ def say_replay(host: Host, replay: pd.DataFrame) -> str:
             "and a program that never sleeps shows no more demand than it was given."
         )
     return " ".join(lines)
+
+
+def _beside(rows):
+    """Name what lies outside the range, but within what it may be off by."""
+    beside = rows[rows["inside"] & ~rows["measured"].between(rows["low"], rows["high"])]
+    said = [
+        f"{row.measure} ({row.measured:.4g}, model {row.low:.4g} to {row.high:.4g})"
+        for row in beside.round(3).itertuples()
+    ]
+    if not said:
+        return ""
+    allowed = f"a count by 1, usage by {USAGE_PERCENT:g} %"
+    return f", {len(said)} of them only by what was allowed ({allowed}): {', '.join(said)}"
+
+
+def say_combinations(combinations: pd.DataFrame) -> str:
+    """Return each combination as a row of a Markdown table: mean and range over the seeds.
+
+    Parameters
+    ----------
+    combinations : pandas.DataFrame
+        From `df_combinations`.
+    """
+    columns = {"throttled_percent": "throttled periods (%)", "throttled_ms": "throttled (ms)"}
+    columns |= {f"{name}_p{p}_ms": f"{name} p{p} (ms)" for name in LATENCIES for p in PERCENTILES}
+    lines = [
+        "*Wake-up* latency is from the end of a sleep to running, *completion* from the end of a sleep to the next "
+        f"sleep (the job is done). Mean and range over {combinations['seeds'].max()} seeds:",
+        "",
+        "| limit | timers | " + " | ".join(columns.values()) + " |",
+        "|:---|:---|" + "---:|" * len(columns),
+    ]
+    for _, row in combinations.iterrows():
+        quota_us = None if pd.isna(row["quota_us"]) else int(row["quota_us"])
+        cells = (_spread(*(row[name + end] for end in ("", "_low", "_high"))) for name in columns)
+        limit = Limit(quota_us, int(row["period_us"]), int(row["burst_us"]))
+        lines.append(f"| {limit} | {row['phase']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _spread(mean, low, high):
+    """Return a mean and its range in a few digits; nothing where nothing was seen."""
+    if pd.isna(mean):
+        return ""
+    return f"{mean:.3g}" if low == high else f"{mean:.3g} ({low:.3g} to {high:.3g})"
 
 
 def say_answers(host: Host, question: Question, quota: pd.DataFrame, burst: pd.DataFrame) -> str:
