@@ -127,8 +127,8 @@ def _add_other(comparison, runs, limit):
 
 #: What is known about predictions that fail, by a part of the quantity's name; only the example's are known.
 WHY = (
-    ("as_was.wakeup", "explained in part (docs/formats.md): the service's threads wake in one timer interrupt and queue "
-     "up; the model takes wake-ups one by one, so that more of them run at once"),
+    ("as_was.wakeup", "explained in part (docs/formats.md): the service's threads wake in one timer interrupt and "
+     "queue up; the model takes wake-ups one by one, so that more of them run at once"),
     ("as_was.completion_p99.9", "one of {count} values, and the largest"),
     (".completion_p50", "the recording, from which the forecast is made, has a slower median ({p50:.3g} ms) than the "
      "measured runs under its own limit ({p50_low:.3g} to {p50_high:.3g} ms): other load was heavier in it"),
