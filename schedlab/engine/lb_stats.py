@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from schedlab._jit import internal
 from schedlab.engine.idle import idle_cpu
-from schedlab.engine.pelt import cpu_load, cpu_runnable, cpu_util
+from schedlab.engine.pelt import cpu_load, cpu_runnable, cpu_util, cpu_util_boost
 
 #: Types of groups, in order; whose statistics; kinds of idleness; what an imbalance counts.
 HAS_SPARE, FULLY_BUSY, SMT_BALANCE, IMBALANCED, OVERLOADED = range(5)
@@ -249,8 +249,10 @@ def calculate_imbalance(s, mean):
         if ours >= s.sg_avg_load[BUSIEST] or ours >= mean:
             return 0
     s.env_migration[0] = MIGRATE_LOAD
-    theirs = (s.sg_avg_load[BUSIEST] - mean) * s.sg_weight[BUSIEST]
-    return min(theirs, (mean - ours) * s.sg_weight[LOCAL])
+    room = (mean - ours) * s.sg_weight[LOCAL]
+    if s.sg_avg_load[BUSIEST] < mean:  # fewer but heavier tasks elsewhere: the kernel's unsigned difference is huge
+        return room
+    return min((s.sg_avg_load[BUSIEST] - mean) * s.sg_weight[BUSIEST], room)
 
 
 @internal
@@ -293,7 +295,7 @@ def find_src_rq(s):
         if s.env_migration[0] == MIGRATE_TASK:
             value = nr
         elif s.env_migration[0] == MIGRATE_UTIL:
-            value = cpu_util(s, cpu) if nr > 1 else 0
+            value = cpu_util_boost(s, cpu) if nr > 1 else 0
         else:
             value = cpu_load(s, cpu)
             if nr == 1 and value > s.env_imbalance[0]:

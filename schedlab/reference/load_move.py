@@ -203,9 +203,12 @@ def nothing_moved(m, attempt: Attempt, cpu: CpuRecord):
 
 
 def run_stoppers(m):
-    """The stoppers that were asked move a task each; cf. active_load_balance_cpu_stop(). It takes no time."""
-    while m.balance.active:
-        source, target = m.balance.active.pop(0)
+    """The stoppers that were asked move a task each, by CPU; cf. active_load_balance_cpu_stop(). It takes no time.
+
+    The kernel leaves what the move is counted in at 0, which is load: a delayed task may go too.
+    """
+    asked, m.balance.active = m.balance.active, []
+    for source, target in sorted(asked, key=lambda pair: pair[0].number):
         domain = next(d for d in target.balance.domains if source.number in d.span)
         attempt = Attempt(domain, target, Occasion.IDLE, set(domain.span), source, active=True)
         task = next((task for task in reversed(source.tasks) if may_go(m, attempt, task)), None)
