@@ -123,8 +123,9 @@ def can_migrate(s, task):
     if task_is_throttled(s, task, dst):
         return False
     there = s.task_group[task] * s.sys_nr_cpus[0] + dst
-    if s.dom_failed[d] == 0 and s.rq_nr[there] > 0 and not entity_eligible(s, s.se_rq[task], task):
-        return False
+    if s.sys_eevdf[0] != 0 and s.dom_failed[d] == 0 and s.rq_nr[there] > 0:
+        if not entity_eligible(s, s.se_rq[task], task):
+            return False
     if not allowed(s, task, dst):
         note_pinned(s, task)
         return False

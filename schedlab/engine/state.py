@@ -129,7 +129,10 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "level", "dst", "src", "idle", "imbalance", "migration", "all_pinned", "some_pinned", "new_dst", "active",
         "skip", "loop", "loop_max", "cpu",
     ),
-    "sg": ("cpu", "load", "util", "runnable", "nr", "h_nr", "idle", "weight", "cores", "type", "avg_load", "smt"),
+    "sg": (
+        "cpu", "load", "util", "runnable", "nr", "h_nr", "idle", "weight", "cores", "type", "avg_load", "smt",
+        "of_core",
+    ),
     # one a CPU: decayed averages of load, running and runnable (1/65536), what holds since `stamp`, in 32.8 us
     "pelt": ("load", "util", "runnable", "load_c", "util_c", "runnable_c", "stamp"),
     "decay": ("factor",),                             # 2^20 * 2^(-k/1024)

@@ -172,8 +172,10 @@ def groups_of(m, name: str, span, child: Domain | None, cpu: int, known: dict) -
         whole = next(s for s in below[0].spans if c in s) if below else (c,)
         cpus = tuple(i for i in whole if i in span)
         if (name, cpus) not in known:
-            is_core = child is not None and child.is_core
+            # a domain of one CPU is none, and its group has no traits
+            is_one = child is None or len(cpus) == 1
             nr_cores = len({m.machine.core_of[i] for i in cpus})
-            known[name, cpus] = SchedGroup(cpus, nr_cores, is_core, child is not None and child.name != "NUMA")
+            prefers_siblings = not is_one and child.name != "NUMA"
+            known[name, cpus] = SchedGroup(cpus, nr_cores, not is_one and child.is_core, prefers_siblings)
         parts.append(known[name, cpus])
     return parts

@@ -67,8 +67,8 @@ def wake_affine(m, domain: Domain, task: TaskRecord, this: CpuRecord, prev: CpuR
 
 
 def share_cache(m, one: CpuRecord, other: CpuRecord) -> bool:
-    """Whether both CPUs are in one last-level cache; cf. cpus_share_cache()."""
-    return llc_of(m, one.number) is llc_of(m, other.number)
+    """Whether both CPUs are in one last-level cache, and online; cf. cpus_share_cache()."""
+    return one.active and other.active and llc_of(m, one.number) is llc_of(m, other.number)
 
 
 # ---- an idle CPU near it ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Small random scenarios with the kernel's balancing: more CPUs, tasks that may go where they like, and what pins them."""
+"""Small random scenarios with the kernel's balancing: more CPUs, free tasks, and what pins some of them."""
 
 import dataclasses
 
@@ -8,16 +8,21 @@ from strategies import MS, Scenario, groups, kernels, new_happenings, new_kernel
 
 from schedlab import steps
 from schedlab.machine import Machine
-from schedlab.patches import THROTTLE_SERIES
 from schedlab.workload import Task, Workload
 
-BALANCE_RELEASES = ("6.6", "6.12", "6.18", "7.2")
+BALANCE_RELEASES = ("6.1", "6.6", "6.12", "6.18", "7.2")
+NEW_EVENTS = ("6.12", "6.18", "7.2")
+CORE_BALANCE_PATCHES = ("wake-cookie-check", "lb-force-idle-destination", "lb-no-active-balance")
 
 
 @st.composite
 def balance_machines(draw):
     """Two to eight CPUs with one to four threads a core, in up to four last-level caches and up to two nodes."""
     nr_cpus = draw(st.sampled_from((2, 4, 4, 6, 8, 8)))
+    if draw(st.integers(0, 9)) == 0:
+        # two threads on some cores alone
+        cores = ((0, 1), *((cpu,) for cpu in range(2, nr_cpus)))
+        return Machine.uniform(nr_cpus).replace(cores=cores, smt_throughput=(1.0, 1.3))
     smt = draw(st.sampled_from([n for n in (1, 1, 2, 2, 2, 4) if nr_cpus % n == 0]))
     nr_cores = nr_cpus // smt
     nr_llcs = draw(st.sampled_from([n for n in (1, 1, 2, 2, 4) if nr_cores % n == 0]))
@@ -70,7 +75,26 @@ def balance_scenarios(draw, release):
     nr_tasks = draw(st.sampled_from((2, 3, 4, 5, 6, 8, 12, 16)))
     drawn = [draw(any_task(k, machine.nr_cpus, paths, kernel.custom_slice)) for k in range(nr_tasks)]
     drawn = without_lone_signals(drawn)
-    events = draw(new_happenings(drawn_groups, drawn, machine.nr_cpus)) if drawn_groups and release in ("6.12", "6.18", "7.2") else ()
+    events = draw(new_happenings(drawn_groups, drawn, machine.nr_cpus)) if drawn_groups and release in NEW_EVENTS else ()
     channels, talkers = draw(talks(paths)) if draw(st.integers(0, 4)) == 0 else ((), ())
     workload = Workload(drawn_groups, (*drawn, *talkers), events, channels=channels)
     return Scenario(machine, kernel, workload, draw(st.sampled_from((60, 120, 300))) * MS, draw(st.integers(0, 3)))
+
+
+@st.composite
+def balance_core_scenarios(draw, release):
+    """The same with cookies: core scheduling, what disturbs it, and the patches of both that the reference knows."""
+    machine = draw(balance_machines())
+    kernel = draw(core_kernels((release,))).with_(balance="kernel")
+    wanted = [name for name in CORE_BALANCE_PATCHES if draw(st.integers(0, 5)) == 0]
+    drawn_groups = draw(groups()) if draw(st.booleans()) else ()
+    drawn_groups = tuple(dataclasses.replace(g, cookie=draw(st.sampled_from((0, 0, 0, 1, 2)))) for g in drawn_groups)
+    paths = [g.path for g in drawn_groups]
+    nr_tasks = draw(st.sampled_from((2, 3, 4, 5, 6, 8, 12, 16)))
+    drawn = [draw(core_tasks(k, machine.nr_cpus, paths, kernel.custom_slice)) for k in range(nr_tasks)]
+    drawn[0] = dataclasses.replace(drawn[0], cookie=1, kernel_thread=False)
+    drawn = without_lone_signals(drawn)
+    events = draw(core_happenings(drawn_groups, drawn, machine.nr_cpus))
+    workload = Workload(drawn_groups, tuple(drawn), events)
+    duration = draw(st.sampled_from((40, 80, 150))) * MS
+    return Scenario(machine, kernel.with_patch(*wanted), workload, duration, draw(st.integers(0, 3)))
