@@ -75,7 +75,8 @@ def balance_scenarios(draw, release):
     nr_tasks = draw(st.sampled_from((2, 3, 4, 5, 6, 8, 12, 16)))
     drawn = [draw(any_task(k, machine.nr_cpus, paths, kernel.custom_slice)) for k in range(nr_tasks)]
     drawn = without_lone_signals(drawn)
-    events = draw(new_happenings(drawn_groups, drawn, machine.nr_cpus)) if drawn_groups and release in NEW_EVENTS else ()
+    may_happen = drawn_groups and release in NEW_EVENTS
+    events = draw(new_happenings(drawn_groups, drawn, machine.nr_cpus)) if may_happen else ()
     channels, talkers = draw(talks(paths)) if draw(st.integers(0, 4)) == 0 else ((), ())
     workload = Workload(drawn_groups, (*drawn, *talkers), events, channels=channels)
     return Scenario(machine, kernel, workload, draw(st.sampled_from((60, 120, 300))) * MS, draw(st.integers(0, 3)))
