@@ -59,7 +59,8 @@ def fill_core(state, machine, kernel, workload):
     sys["core_newidle"] = kernel.core_newidle
     for switch, patch in _PATCH_SWITCHES.items():
         sys[switch] = kernel.has(patch)
-    sys["active_src"] = -1
+    sys["nr_online"] = machine.nr_cpus
+    cpu["push_to"] = -1
     cpu["core_pick"], cpu["core_head"], cpu["core_sched_seq"] = NO_PICK, -1, -1
     cpu["lb_seen"] = cpu["lb_skip"] = 0
     members = [c for core in machine.cores for c in core]
@@ -80,6 +81,7 @@ def _fill_domains(state, machine):
     for k, level in enumerate(levels):
         row = state.arrays["level"][k]
         row["pct"], row["tries"] = (110, 0) if level.name == "SMT" else (117, 2 if level.name == "NUMA" else 1)
+        row["numa"] = level.name == "NUMA"
         row["smt"], row["shares_llc"] = level.name == "SMT", level.name in ("SMT", "MC")
         row["prefer_sibling"] = k > 0 and levels[k - 1].name != "NUMA"
         at = k * nr_cpus

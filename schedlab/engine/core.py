@@ -7,12 +7,12 @@ from schedlab.engine.cfs61 import clear_buddies, set_skip_buddy
 from schedlab.engine.core_sched import pick_next_task_core, prev_is_idle, wants_core_balance
 from schedlab.engine.eevdf import yield_eevdf
 from schedlab.engine.entity import SLEEP, SPECIAL, update_curr, update_min_fi
-from schedlab.engine.events import set_timer
+from schedlab.engine.events import is_armed, set_timer
 from schedlab.engine.force_idle import sched_core_balance
 from schedlab.engine.group import dequeue_task, list_move_head
 from schedlab.engine.hrtick import hrtick_after_schedule
 from schedlab.engine.idle import set_forced, update_idle_core
-from schedlab.engine.lb_move import active_load_balance
+from schedlab.engine.lb_move import run_stoppers
 from schedlab.engine.move import move_running
 from schedlab.engine.newidle import balance_newidle
 from schedlab.engine.pick import pick_task_fair
@@ -61,7 +61,8 @@ def context_switch(s, cpu, prev, task):
         s.cpu_work_stamp[cpu] = max(now, s.cpu_work_stamp[cpu]) + s.sys_switch_ns[0]
         if prev < 0:
             set_running(s, cpu, 1)
-            start_tick(s, cpu)
+            if not is_armed(s, s.sys_src_tick[0] + cpu):  # it is where the stopper has just moved a running task off
+                start_tick(s, cpu)
     update_idle(s, cpu)
 
 
@@ -115,8 +116,8 @@ def schedule(s, cpu):
         arm_step_end(s, cpu)
     if core_balance:
         sched_core_balance(s, cpu)
-    if s.sys_active_src[0] >= 0:
-        active_load_balance(s)
+    if s.sys_nr_stoppers[0] > 0:
+        run_stoppers(s)
 
 
 @internal

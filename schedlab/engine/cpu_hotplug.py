@@ -83,6 +83,7 @@ def sched_cpu_deactivate(s, cpu, factor):
     log_event(s, ONLINE, cpu, 0, 0)
     update_sysctl(s, factor)
     s.cpu_active[cpu] = 0
+    s.sys_nr_online[0] -= 1
     unthrottle_offline_cfs_rqs(s, cpu)
     rebuild_sched_domains(s, cpu)
     hrtimers_cpu_dying(s, cpu)
@@ -113,6 +114,7 @@ def sched_cpu_activate(s, cpu, factor):
     log_event(s, ONLINE, cpu, 1, 0)
     update_sysctl(s, factor)
     s.cpu_active[cpu] = 1
+    s.sys_nr_online[0] += 1
     if s.sys_core_sched[0] != 0:
         build_cores(s)
         build_sched_domains(s)

@@ -9,6 +9,12 @@ from schedlab._jit import internal
 
 
 @internal
+def jiffies(s):
+    """Ticks of CPU 0 since time 0."""
+    return (s.sys_now[0] - s.cpu_tick_offset[0]) // s.sys_tick_ns[0]
+
+
+@internal
 def build_cores(s):
     """cf. the siblings' masks (cpu_smt_mask()) and sched_core_cpu_starting(), v6.18, core.c.
 
@@ -32,7 +38,7 @@ def build_sched_domains(s):
     `dom_failed` counts CPUs on the way, at the place in `span` where their domain begins.
     """
     nr_cpus = s.sys_nr_cpus[0]
-    now = (s.sys_now[0] - s.cpu_tick_offset[0]) // s.sys_tick_ns[0]
+    now = jiffies(s)
     for d in range(s.sys_nr_domains[0] * nr_cpus):
         s.dom_failed[d] = 0
         s.dom_imbalanced[d] = 0

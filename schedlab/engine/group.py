@@ -315,7 +315,7 @@ def dequeue_task_fair(s, task, flags):
         return True
     done = dequeue_entities(s, task, flags)
     if s.sys_balance_kernel[0] != 0:
-        update_task_load(s, task, False)
+        update_task_load(s, task, s.se_on_rq[task] != 0)
     update_idle(s, s.task_cpu[task])
     if done:
         hrtick_update(s, s.task_cpu[task], False)
@@ -336,6 +336,8 @@ def pick_next_entity(s, q, protect):
         e = pick_eevdf(s, q, protect)
     if s.se_delayed[e] != 0:
         dequeue_entities(s, e, SLEEP | DELAYED)
+        if s.sys_balance_kernel[0] != 0 and e < s.sys_nr_tasks[0]:
+            update_task_load(s, e, False)
         update_idle(s, s.rq_cpu[q])
         return -1
     return e

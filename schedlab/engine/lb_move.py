@@ -41,8 +41,8 @@ NOT_OURS = -1
 
 @internal
 def domain(s):
-    """Index of the domain that is being balanced."""
-    return s.env_level[0] * s.sys_nr_cpus[0] + s.env_dst[0]
+    """Index of the domain that is being balanced: that of the CPU that does it, also where tasks go to a neighbour."""
+    return s.env_level[0] * s.sys_nr_cpus[0] + s.env_cpu[0]
 
 
 @internal
@@ -123,8 +123,9 @@ def can_migrate(s, task):
     if task_is_throttled(s, task, dst):
         return False
     there = s.task_group[task] * s.sys_nr_cpus[0] + dst
-    if s.dom_failed[d] == 0 and s.rq_nr[there] > 0 and not entity_eligible(s, s.se_rq[task], task):
-        return False
+    if s.sys_eevdf[0] != 0 and s.dom_failed[d] == 0 and s.rq_nr[there] > 0:
+        if not entity_eligible(s, s.se_rq[task], task):
+            return False
     if not allowed(s, task, dst):
         note_pinned(s, task)
         return False
@@ -214,20 +215,32 @@ def want_active_balance(s):
 
 
 @internal
-def active_load_balance(s):
-    """cf. active_load_balance_cpu_stop(): the source's stopper moves a task, the running one too. It takes no time."""
-    src = s.sys_active_src[0]
-    dst = s.sys_active_dst[0]
-    s.sys_active_src[0] = -1
+def run_stoppers(s):
+    """The stoppers that were asked, by CPU (two domains may have been found wanting, each with its source)."""
+    for src in range(s.sys_nr_cpus[0]):
+        dst = s.cpu_push_to[src]
+        if dst >= 0:
+            s.cpu_push_to[src] = -1
+            s.sys_nr_stoppers[0] -= 1
+            active_load_balance(s, src, dst)
+
+
+@internal
+def active_load_balance(s, src, dst):
+    """cf. active_load_balance_cpu_stop(): the source's stopper moves a task, the running one too. It takes no time.
+
+    The kernel leaves the kind of migration at 0, which is load: a delayed task may go too.
+    """
     level = 0
     while not spans(s, level, dst, src):
         level += 1
     s.env_level[0] = level
     s.env_src[0] = src
     s.env_dst[0] = dst
+    s.env_cpu[0] = dst
     s.env_idle[0] = IDLE
     s.env_active[0] = 1
-    s.env_migration[0] = MIGRATE_TASK
+    s.env_migration[0] = MIGRATE_LOAD
     task = s.cpu_tasks_tail[src]
     while task >= 0 and not can_migrate(s, task):
         task = s.task_link_prev[task]
@@ -331,8 +344,9 @@ def nothing_moved(s, cpu, d, src):
         if curr < 0 or not allowed(s, curr, cpu):
             lengthen_interval(s, d)
             return
-        s.sys_active_src[0] = src
-        s.sys_active_dst[0] = cpu
+        if s.cpu_push_to[src] < 0:
+            s.cpu_push_to[src] = cpu
+            s.sys_nr_stoppers[0] += 1
     s.dom_interval[d] = s.dom_nr[d]
 
 
@@ -345,6 +359,7 @@ def sched_balance_rq(s, cpu, level, idle):
     s.env_skip[0] = s.sys_lb_seq[0]
     s.env_level[0] = level
     s.env_dst[0] = cpu
+    s.env_cpu[0] = cpu
     s.env_idle[0] = idle
     s.env_active[0] = 0
     s.env_all_pinned[0] = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from schedlab._jit import internal
 from schedlab.engine.idle import idle_cpu
-from schedlab.engine.pelt import cpu_load, cpu_runnable, cpu_util
+from schedlab.engine.pelt import cpu_load, cpu_runnable, cpu_util, cpu_util_boost
 
 #: Types of groups, in order; whose statistics; kinds of idleness; what an imbalance counts.
 HAS_SPARE, FULLY_BUSY, SMT_BALANCE, IMBALANCED, OVERLOADED = range(5)
@@ -106,7 +106,8 @@ def update_sg_lb_stats(s, g, cpu):
             count_cpu(s, g, i)
             overloaded = overloaded or s.rq_h_nr[i] > 1
     s.sg_cores[g] = max(s.sg_cores[g], 1)
-    of_core = level > 0 and s.level_smt[level - 1] != 0 and weight > 1
+    s.sg_of_core[g] = 1 if level > 0 and s.level_smt[level - 1] != 0 and weight > 1 else 0
+    of_core = s.sg_of_core[g] != 0
     s.sg_smt[g] = 1 if g != LOCAL and s.env_idle[0] != NOT_IDLE and of_core and s.sg_h_nr[g] > 1 else 0
     group_classify(s, g, level)
     if s.sg_type[g] == OVERLOADED:
@@ -129,6 +130,7 @@ def copy_stats(s, src, dst):
     s.sg_type[dst] = s.sg_type[src]
     s.sg_avg_load[dst] = s.sg_avg_load[src]
     s.sg_smt[dst] = s.sg_smt[src]
+    s.sg_of_core[dst] = s.sg_of_core[src]
 
 
 @internal
@@ -144,14 +146,15 @@ def busier(s):
     if kind == IMBALANCED:
         return False
     spare = kind == HAS_SPARE
+    if spare and s.sg_cpu[BUSIEST] >= 0 and s.sg_of_core[OTHER] != s.sg_of_core[BUSIEST]:
+        return s.sg_of_core[OTHER] == 0 or s.sg_h_nr[OTHER] > 1  # cf. smt_vs_nonsmt_groups()
     if kind == SMT_BALANCE:
         spare = s.sg_idle[OTHER] != 0 or s.sg_idle[BUSIEST] != 0
     if spare:
         if s.sg_idle[OTHER] != s.sg_idle[BUSIEST]:
             return s.sg_idle[OTHER] < s.sg_idle[BUSIEST]
         return s.sg_nr[OTHER] > s.sg_nr[BUSIEST]
-    level = s.env_level[0]
-    return level == 0 or s.level_smt[level - 1] == 0  # fully busy: the first of SMT cores, else the last
+    return s.sg_of_core[BUSIEST] == 0  # fully busy: the first of SMT cores, else the last
 
 
 @internal
@@ -211,6 +214,12 @@ def update_sd_lb_stats(s):
 
 
 @internal
+def prefer_sibling(s):
+    """cf. SD_PREFER_SIBLING of the busiest group: of the domain one level down, which a lone CPU has not."""
+    return s.level_prefer_sibling[s.env_level[0]] != 0 and s.sg_weight[BUSIEST] > 1
+
+
+@internal
 def sibling_imbalance(s):
     """cf. sibling_imbalance()."""
     if s.env_idle[0] == NOT_IDLE or s.sg_nr[BUSIEST] == 0:
@@ -240,7 +249,7 @@ def calculate_imbalance(s, mean):
                 return 1
             s.env_migration[0] = MIGRATE_UTIL
             return spare
-        if s.sg_weight[BUSIEST] == 1 or s.level_prefer_sibling[level] != 0:
+        if s.sg_weight[BUSIEST] == 1 or prefer_sibling(s):
             return sibling_imbalance(s) >> 1
         return max(0, s.sg_idle[LOCAL] - s.sg_idle[BUSIEST]) >> 1
     ours = s.sg_avg_load[LOCAL]
@@ -249,8 +258,10 @@ def calculate_imbalance(s, mean):
         if ours >= s.sg_avg_load[BUSIEST] or ours >= mean:
             return 0
     s.env_migration[0] = MIGRATE_LOAD
-    theirs = (s.sg_avg_load[BUSIEST] - mean) * s.sg_weight[BUSIEST]
-    return min(theirs, (mean - ours) * s.sg_weight[LOCAL])
+    room = (mean - ours) * s.sg_weight[LOCAL]
+    if s.sg_avg_load[BUSIEST] < mean:  # fewer but heavier tasks elsewhere: the kernel's unsigned difference is huge
+        return room
+    return min((s.sg_avg_load[BUSIEST] - mean) * s.sg_weight[BUSIEST], room)
 
 
 @internal
@@ -266,13 +277,14 @@ def balanced(s, mean):
         theirs = s.sg_avg_load[BUSIEST]
         if ours >= theirs or ours >= mean or 100 * theirs <= s.level_pct[s.env_level[0]] * ours:
             return True
-    prefers = s.level_prefer_sibling[s.env_level[0]] != 0 and s.sg_type[LOCAL] == HAS_SPARE
-    if prefers and sibling_imbalance(s) > 1:
+    if prefer_sibling(s) and s.sg_type[LOCAL] == HAS_SPARE and sibling_imbalance(s) > 1:
         return False
     if kind == OVERLOADED:
         return False
     if s.env_idle[0] == NOT_IDLE:
         return True
+    if kind == SMT_BALANCE and s.sg_of_core[LOCAL] == 0:
+        return False
     if s.sg_weight[BUSIEST] > 1 and s.sg_idle[LOCAL] <= s.sg_idle[BUSIEST] + 1:
         return True
     return s.sg_h_nr[BUSIEST] == 1
@@ -293,7 +305,7 @@ def find_src_rq(s):
         if s.env_migration[0] == MIGRATE_TASK:
             value = nr
         elif s.env_migration[0] == MIGRATE_UTIL:
-            value = cpu_util(s, cpu) if nr > 1 else 0
+            value = cpu_util_boost(s, cpu) if nr > 1 else 0
         else:
             value = cpu_load(s, cpu)
             if nr == 1 and value > s.env_imbalance[0]:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from schedlab._jit import internal
 from schedlab.engine.balance import newidle_balance
+from schedlab.engine.domains import jiffies
 from schedlab.engine.idle import idle_cpu
-from schedlab.engine.lb_move import NOT_OURS, active_load_balance, sched_balance_rq
+from schedlab.engine.lb_move import NOT_OURS, run_stoppers, sched_balance_rq
 from schedlab.engine.lb_stats import IDLE, NEWLY_IDLE, NOT_IDLE, lb_idle
 
 _BUSY_FACTOR = 16
 _MS = 1_000_000
 _SECOND = 1_000_000_000
-
-
-@internal
-def jiffies(s):
-    """Ticks of CPU 0 since time 0."""
-    return (s.sys_now[0] - s.cpu_tick_offset[0]) // s.sys_tick_ns[0]
 
 
 @internal
@@ -29,7 +24,7 @@ def balance_interval(s, d, busy):
     interval = (interval * _MS + tick - 1) // tick
     if busy:
         interval -= 1
-    longest = s.sys_nr_cpus[0] * (_SECOND // tick) // 10
+    longest = s.sys_nr_online[0] * (_SECOND // tick) // 10
     return min(max(interval, 1), max(longest, 1))
 
 
@@ -74,8 +69,8 @@ def sched_balance_domains(s, cpu, idle):
                 idle = IDLE if lb_idle(s, cpu) else NOT_IDLE
                 busy = idle != IDLE
             s.dom_last_balance[d] = now
-            if s.sys_active_src[0] >= 0:
-                active_load_balance(s)
+            if s.sys_nr_stoppers[0] > 0:
+                run_stoppers(s)
         soonest = min(soonest, s.dom_last_balance[d] + balance_interval(s, d, busy))
         if not ours:
             break
@@ -121,15 +116,19 @@ def busy_in_llc(s, cpu):
 
 @internal
 def nohz_balancer_kick(s, cpu):
-    """cf. nohz_balancer_kick(): a busy CPU wakes the lowest idle one to balance for the idle ones."""
+    """cf. nohz_balancer_kick(): a busy CPU wakes the lowest idle one to balance for the idle ones.
+
+    Nobody's tick is stopped where every other CPU runs something: then nothing is put off.
+    """
     now = jiffies(s)
     if now < s.sys_nohz_next[0] or (s.rq_h_nr[cpu] < 2 and busy_in_llc(s, cpu) < 2):
         return
-    s.sys_nohz_next[0] = now + 1
     for ilb in range(s.sys_nr_cpus[0]):
-        if ilb != cpu and s.cpu_active[ilb] != 0 and lb_idle(s, ilb):
-            nohz_idle_balance(s, ilb)
-            return
+        if ilb != cpu and s.cpu_active[ilb] != 0 and s.cpu_curr[ilb] < 0:
+            s.sys_nohz_next[0] = now + 1
+            if lb_idle(s, ilb):
+                nohz_idle_balance(s, ilb)
+                return
 
 
 @internal

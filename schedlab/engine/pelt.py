@@ -56,7 +56,7 @@ def advance_task_load(s, task):
 
 @internal
 def update_task_load(s, task, queued):
-    """A task is queued, or leaves."""
+    """A task is queued, or leaves; one that is delayed is still queued."""
     advance_task_load(s, task)
     s.task_load_c[task] = (s.se_weight[task] << FRACTION) if queued else 0
 
@@ -91,6 +91,12 @@ def cpu_util(s, cpu):
     """cf. cpu_util_cfs(), at most a CPU's capacity."""
     advance_pelt(s, cpu)
     return min(s.pelt_util[cpu] >> FRACTION, 1024)
+
+
+@internal
+def cpu_util_boost(s, cpu):
+    """cf. cpu_util_cfs_boost(): a task that waits counts as if it ran."""
+    return min(max(cpu_util(s, cpu), cpu_runnable(s, cpu)), 1024)
 
 
 @internal

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from schedlab._jit import internal
-from schedlab.engine.balance import allowed, first_active, select_cpu_fork
+from schedlab.engine.balance import ANY_CPU, allowed, first_active, select_cpu_fork
+from schedlab.engine.domains import jiffies
 from schedlab.engine.idle import core_cookie_match, cpu_cookie_match, idle_cpu, others_idle
 from schedlab.engine.lb_stats import (
     BUSIEST,
@@ -29,9 +30,10 @@ _MUCH = 1 << 60
 @internal
 def record_wakee(s, waker, task):
     """cf. record_wakee(): how often the waker changes whom it wakes, halved once a second."""
-    if s.sys_now[0] > s.waker_stamp[waker] + _SECOND:
+    now = jiffies(s)
+    if now > s.waker_stamp[waker] + _SECOND // s.sys_tick_ns[0]:
         s.waker_flips[waker] >>= 1
-        s.waker_stamp[waker] = s.sys_now[0]
+        s.waker_stamp[waker] = now
     if s.waker_last[waker] != task:
         s.waker_last[waker] = task
         s.waker_flips[waker] += 1
@@ -44,7 +46,7 @@ def wake_wide(s, waker, task, cpu):
     least = s.waker_flips[task]
     if most < least:
         most, least = least, most
-    factor = s.llc_nr[s.cpu_llc[cpu]]
+    factor = s.llc_nr_online[s.cpu_llc[cpu]]
     return least >= factor and most >= least * factor
 
 
@@ -140,7 +142,7 @@ def select_idle_sibling(s, task, prev, target):
     if recent != prev and recent != target and s.cpu_llc[recent] == llc:
         if fits(s, task, recent) and allowed(s, task, recent):
             return recent
-    if s.llc_nr[llc] == 1:
+    if s.llc_nr_online[llc] == 1:
         return target
     idle_cores = False
     if s.spd_stride[0] > 1:
@@ -154,8 +156,27 @@ def select_idle_sibling(s, task, prev, target):
 
 
 @internal
+def is_pinned(s, task):
+    """Whether the affinity holds one CPU, online or not (cf. nr_cpus_allowed)."""
+    mask = s.task_mask[task]
+    if mask == ANY_CPU:
+        return s.sys_nr_cpus[0] == 1
+    nr = 0
+    for k in range(mask * s.sys_mask_words[0], (mask + 1) * s.sys_mask_words[0]):
+        bits = s.word_bits[k]
+        if bits != 0:
+            nr += 1 if bits & (bits - 1) == 0 else 2
+    return nr == 1
+
+
+@internal
 def select_task_rq_wake(s, task):
-    """cf. select_task_rq() at a wake-up; a CPU that is not allowed gives way to the fork rule of docs/model.md."""
+    """cf. select_task_rq() at a wake-up; a CPU that is not allowed gives way to the fork rule of docs/model.md.
+
+    A task of one CPU goes there, and counts for nobody.
+    """
+    if is_pinned(s, task):
+        return select_cpu_fork(s, task)
     this = s.sys_this_cpu[0]
     prev = s.task_cpu[task]
     curr = s.cpu_curr[this]
@@ -221,8 +242,11 @@ def stay_local(s, level):
     ours = s.sg_avg_load[LOCAL]
     theirs = s.sg_avg_load[BUSIEST]
     pct = s.level_pct[level]
+    margin = CAPACITY * (pct - 100) // 100
     if kind == OVERLOADED or kind == FULLY_BUSY:
-        return theirs >= ours + CAPACITY * (pct - 100) // 100 or 100 * ours <= pct * theirs
+        if s.level_numa[level] != 0 and theirs + margin >= ours:
+            return True
+        return theirs >= ours + margin or 100 * ours <= pct * theirs
     if kind == HAS_SPARE:
         return s.sg_idle[LOCAL] >= s.sg_idle[BUSIEST]
     return True
@@ -289,6 +313,7 @@ def find_dst_group_cpu(s, task, level, leader, this):
 def select_task_rq_fork(s, task):
     """cf. sched_balance_find_dst_cpu(), of a fork on the lowest CPU that is online."""
     cpu = first_active(s)
+    s.task_recent_used[task] = cpu
     level = s.sys_nr_domains[0] - 1
     while level >= 0:
         leader = find_dst_group(s, task, level, cpu)

@@ -35,7 +35,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "core_sched", "fi_min", "core_newidle", "core_sorted", "pick_on_drain", "no_snapshot", "no_fi_tick", "unlisted",
         "push", "push_recheck", "push_skip_pick", "push_skip_delayed", "push_quality", "wake_cookie", "no_steal",
         "no_active", "balance_kernel", "lb_fi_source", "lb_fi_dest", "lb_no_split", "nr_domains", "lb_seq",
-        "rd_overloaded", "nohz_next", "active_src", "active_dst",
+        "rd_overloaded", "nohz_next", "nr_stoppers", "nr_online",
         "tick_ns", "base_slice", "latency", "min_granularity", "wakeup_granularity", "bw_slice",
         "norm_base_slice", "norm_latency", "norm_min_granularity", "norm_wakeup_granularity",
         "switch_ns", "ipi_ns", "tick_cost_ns", "period_cost_ns", "wake_late_ns", "late_ns", "late_below",
@@ -56,7 +56,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
         "nr_irqoff",
         "core_pick", "core_sched_seq", "core_head", "idle_occupation", "forced", "forced_since", "forced_ns",
         "nr_forced", "nr_core_picks", "nr_fast_picks", "nr_steals", "nr_pushes", "nr_scanned", "nr_locked",
-        "nr_core_balances", "next_balance", "nr_active_balances", "lb_skip", "lb_seen",
+        "nr_core_balances", "next_balance", "nr_active_balances", "lb_skip", "lb_seen", "push_to",
     ),
     "flag": ("idle", "overloaded"),                   # one a CPU, apart from cpu so that a scan stays in few lines
     "core": (
@@ -123,13 +123,16 @@ FIELDS: dict[str, tuple[str, ...]] = {
     # scheduling domains, [level * nr_cpus + cpu], level 0 the narrowest: the place of its CPUs in `span`, and its state
     "dom": ("first", "nr", "pos", "last_balance", "interval", "failed", "imbalanced"),
     "span": ("cpu",),                                 # [level * nr_cpus + k]: CPUs by domain, then number
-    "level": ("pct", "tries", "smt", "shares_llc", "prefer_sibling"),
+    "level": ("pct", "tries", "smt", "numa", "shares_llc", "prefer_sibling"),
     # one: the balance that is going on (struct lb_env); and what it finds of its own group, of the busiest, of another
     "env": (
         "level", "dst", "src", "idle", "imbalance", "migration", "all_pinned", "some_pinned", "new_dst", "active",
-        "skip", "loop", "loop_max",
+        "skip", "loop", "loop_max", "cpu",
     ),
-    "sg": ("cpu", "load", "util", "runnable", "nr", "h_nr", "idle", "weight", "cores", "type", "avg_load", "smt"),
+    "sg": (
+        "cpu", "load", "util", "runnable", "nr", "h_nr", "idle", "weight", "cores", "type", "avg_load", "smt",
+        "of_core",
+    ),
     # one a CPU: decayed averages of load, running and runnable (1/65536), what holds since `stamp`, in 32.8 us
     "pelt": ("load", "util", "runnable", "load_c", "util_c", "runnable_c", "stamp"),
     "decay": ("factor",),                             # 2^20 * 2^(-k/1024)

@@ -1,8 +1,8 @@
 """The rules of the engine again, in plain Python: slow, obvious, and written from the specification alone.
 
 Nothing here is imported from `schedlab.engine`. Tests run both on random scenarios and compare the event logs, so
-that a slip in one of them shows. The rules are those of docs/model.md, but for ``balance="kernel"`` and late period
-timers, which are refused, and the prices of work with interrupts off.
+that a slip in one of them shows. The rules are those of docs/model.md, but for two patches of balancing and late
+period timers, which are refused, and the prices of work with interrupts off.
 """
 
 from .model import Model

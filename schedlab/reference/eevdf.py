@@ -1,6 +1,6 @@
 """EEVDF of 6.6 to 7.2 at one level of the hierarchy: charging, the queue, the pick and ticks."""
 
-from . import bandwidth, force_idle, hierarchy, throttle
+from . import averages, bandwidth, force_idle, hierarchy, throttle
 from .arithmetic import calc_delta_fair, insert_by
 from .placing import place, requeue_delayed, reweight
 from .preempt import check_preempt
@@ -140,6 +140,9 @@ def pick_entity(m, q: CfsRq, protected: bool = True) -> Entity | None:
     if se.sched_delayed:
         hierarchy.dequeue_entities(m, se, Flag.SLEEP | Flag.DELAYED)
         force_idle.queue_shrank(m, m.cpus[q.cpu])
+        if se.task is not None:
+            averages.task_changed(m, se.task)
+        averages.cpu_changed(m, m.cpus[q.cpu])
         return None
     return se
 

@@ -1,6 +1,6 @@
 """The walks over a task's ancestors: enqueue, dequeue, the weight and the slice of group entities."""
 
-from . import cookies, force_idle, limbo
+from . import averages, cookies, force_idle, limbo
 from .state import MIN_SHARES, CfsRq, Entity, Flag, TaskRecord, path_up
 
 
@@ -21,6 +21,8 @@ def enqueue_fair(m, task: TaskRecord, flags: Flag):
         return
     enqueue_path(m, path_up(task.entity), flags)
     m.queue_changed(task.cpu, is_enqueue=True)
+    averages.task_changed(m, task)
+    averages.cpu_changed(m, m.cpus[task.cpu])
 
 
 def enqueue_path(m, path: list[Entity], flags: Flag):
@@ -41,6 +43,7 @@ def enqueue_path(m, path: list[Entity], flags: Flag):
 def wake_delayed(m, task: TaskRecord):
     """A task wakes that is still queued: it need not be enqueued; cf. enqueue_task_fair() with ENQUEUE_DELAYED."""
     m.policy.requeue_delayed(m, task.entity)
+    averages.cpu_changed(m, m.cpus[task.cpu])
     if m.core_scheduling:
         cookies.enqueue(m, task)
 
@@ -56,9 +59,12 @@ def dequeue_fair(m, task: TaskRecord, flags: Flag):
     """Take a task off its queue (or leave it there delayed), or out of limbo; cf. dequeue_task_fair()."""
     if task.throttled:
         task.entity.cfs_rq.limbo.remove(task)
-    elif dequeue_entities(m, task.entity, flags):
+        return
+    if dequeue_entities(m, task.entity, flags):
         force_idle.queue_shrank(m, m.cpus[task.cpu])
         m.queue_changed(task.cpu, is_enqueue=False)
+    averages.task_changed(m, task)
+    averages.cpu_changed(m, m.cpus[task.cpu])
 
 
 def dequeue_entities(m, se: Entity, flags: Flag) -> bool:

@@ -1,6 +1,6 @@
 """CPUs that go offline and come back."""
 
-from . import bandwidth, force_idle, placement, throttle
+from . import bandwidth, domains, force_idle, placement, throttle
 from .resched import resched_curr
 from .state import CpuRecord
 
@@ -26,6 +26,8 @@ def set_online(m, cpu: CpuRecord, online: bool):
         move_timers(m, cpu)
         move_tasks(m, cpu)
     if m.core_scheduling:
+        if m.balance is not None:
+            domains.build(m, domains.jiffies(m))
         change_core(m, cpu)
 
 

@@ -3,7 +3,21 @@
 from ..events import HoldCpu, SetAffinity, SetCookie, SetCpuMax, SetCpuOnline, SetGroup
 from ..phases import group_phases
 from ..units import NS_PER_US, us
-from . import bandwidth, cookies, eevdf, fair61, hotplug, hrtick, moves, placement, program, schedule, speed, throttle
+from . import (
+    bandwidth,
+    cookies,
+    domains,
+    eevdf,
+    fair61,
+    hotplug,
+    hrtick,
+    moves,
+    placement,
+    program,
+    schedule,
+    speed,
+    throttle,
+)
 from .channel import ChannelRecord
 from .core_state import make_cores
 from .events import EventQueue, Source
@@ -30,10 +44,7 @@ class Model:
     def __init__(self, machine, kernel, workload, seed: int, log_all: bool = False):
         workload.check(kernel)
         workload.check_machine(machine)
-        if kernel.timer_late_probability:
-            raise NotImplementedError("the reference has no late period timers")
-        if kernel.balance != "simple":
-            raise NotImplementedError(f"the reference has no balance={kernel.balance!r}")
+        refuse_unknown(kernel)
         self.machine, self.kernel, self.workload = machine, kernel, workload
         self.core_scheduling = workload.core_scheduling
         self.per_task = kernel.has("per-task-throttle")
@@ -56,6 +67,9 @@ class Model:
         if self.core_scheduling:
             make_cores(machine, self.cpus)
         self.tasks = [self._make_task(index, spec, seed) for index, spec in enumerate(workload.tasks)]
+        self.balance = None
+        if kernel.balance == "kernel":
+            domains.set_up(self)
         self._set_limits(group_phases(kernel, workload, seed))
         for index, event in enumerate(workload.events):
             self.queue.set(Source.SCENARIO, index, event.at_ns)
@@ -240,6 +254,15 @@ class Model:
         """Let every CPU that was asked to reschedule do so: one whose task is gone first, then the lowest number."""
         while asked := [cpu for cpu in self.cpus if cpu.need_resched]:
             schedule.schedule(self, min(asked, key=lambda cpu: (not is_gone(cpu.curr), cpu.number)))
+
+
+def refuse_unknown(kernel):
+    """Raise NotImplementedError for what the reference does not know."""
+    if kernel.timer_late_probability:
+        raise NotImplementedError("the reference has no late period timers")
+    for patch in ("lb-force-idle-source", "lb-keep-cookies-together"):
+        if kernel.has(patch):
+            raise NotImplementedError(f"the reference has no patch={patch!r}")
 
 
 def is_gone(task: TaskRecord | None) -> bool:

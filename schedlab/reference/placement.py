@@ -1,6 +1,6 @@
 """Which CPU a task goes to: at a fork, at a wake-up, when a CPU has nothing to do, and when its affinity changes."""
 
-from . import force_idle, hierarchy, hrtick, schedule, speed
+from . import averages, force_idle, fork_choice, hierarchy, hrtick, load_times, schedule, speed, wake_choice
 from .resched import resched_curr
 from .state import CpuRecord, Flag, TaskRecord, TaskState
 
@@ -62,6 +62,15 @@ def select_wake(m, task: TaskRecord) -> int:
     return prev if prev in allowed else select_fork(m, task)
 
 
+def kernels_choice(m, task: TaskRecord) -> int:
+    """Where the kernel puts a task that starts or wakes; where it may not run there, the rule of a fork holds."""
+    if task.state is TaskState.NEW:
+        cpu = fork_choice.select(m, task, m.cpus[first_active(m)])
+    else:
+        cpu = wake_choice.select(m, task)
+    return cpu if cpu in task.allowed and m.cpus[cpu].active else select_fork(m, task)
+
+
 # ---- start and wake-up -----------------------------------------------------------------------------------------------
 
 
@@ -69,14 +78,18 @@ def set_cpu(m, task: TaskRecord, cpu: int):
     """Note the task's CPU and queue; cf. set_task_cpu()."""
     if task.state is not TaskState.NEW and cpu != task.cpu:
         task.nr_migrations += 1
+        if m.balance is not None:
+            averages.bring_load(m, task, m.cpus[task.cpu], m.cpus[cpu])
     task.cpu = cpu
     task.entity.cfs_rq = task.group.cfs_rqs[cpu]
 
 
 def start_task(m, task: TaskRecord):
     """Fork a task; cf. wake_up_new_task()."""
-    cpu = select_fork(m, task)
+    cpu = select_fork(m, task) if m.balance is None else kernels_choice(m, task)
     set_cpu(m, task, cpu)
+    if m.balance is not None:
+        averages.bring_first_load(m, task, m.cpus[cpu])
     m.this_cpu = cpu
     task.state = TaskState.RUNNABLE
     m.log("start", cpu, task.index, 0)
@@ -96,7 +109,7 @@ def wake_task(m, task: TaskRecord):
         hierarchy.wake_delayed(m, task)
         schedule.after_enqueue(m, task)
         return
-    cpu = select_wake(m, task)
+    cpu = select_wake(m, task) if m.balance is None else kernels_choice(m, task)
     flags = Flag.WAKEUP
     if cpu != task.cpu:
         m.policy.leave_cpu(m, task)
@@ -118,6 +131,8 @@ def end_sleep(m, task: TaskRecord):
 
 def pull(m, cpu: CpuRecord) -> bool:
     """A CPU that is about to idle takes a task from another; cf. newidle_balance(). Returns whether it did."""
+    if m.balance is not None:
+        return load_times.pull(m, cpu)
     if not cpu.active:
         return False
     order = [c for c in cyclic(m, cpu.number) if c != cpu.number]

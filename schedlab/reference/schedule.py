@@ -1,6 +1,20 @@
 """__schedule: pick the next task, put the previous one, and ticks."""
 
-from . import bandwidth, core_balance, core_pick, force_idle, hrtick, limbo, placement, program, speed
+from . import (
+    averages,
+    bandwidth,
+    core_balance,
+    core_pick,
+    force_idle,
+    hrtick,
+    idleness,
+    limbo,
+    load_move,
+    load_times,
+    placement,
+    program,
+    speed,
+)
 from .events import Source
 from .resched import clear_requests, resched_curr
 from .state import CpuRecord, TaskRecord, TaskState, path_up
@@ -25,12 +39,13 @@ def schedule(m, cpu: CpuRecord):
     hrtick.end_schedule(m, cpu, switches)
     if balances:
         core_balance.balance(m, cpu)
-    if following is None:
-        return
-    if following.fetch and m.now >= cpu.held_until:
-        program.run_program(m, following)
-    elif following.fetch:
-        speed.arm_step(m, cpu)
+    if following is not None and following.fetch:
+        if m.now >= cpu.held_until:
+            program.run_program(m, following)
+        else:
+            speed.arm_step(m, cpu)
+    if m.balance is not None:
+        load_move.run_stoppers(m)
 
 
 # ---- pick ------------------------------------------------------------------------------------------------------------
@@ -191,6 +206,9 @@ def switch(m, cpu: CpuRecord, prev: TaskRecord | None, following: TaskRecord | N
     speed.set_running(m, cpu, following)
     if following is None:
         m.queue.cancel(Source.TICK, cpu.number)
+        if m.balance is not None:
+            idleness.goes_idle(m, cpu)
+        averages.cpu_changed(m, cpu)
         return
     if m.queue.time_of(Source.TICK, cpu.number) is None:
         m.queue.set(Source.TICK, cpu.number, m.next_tick(cpu.number))
@@ -199,6 +217,7 @@ def switch(m, cpu: CpuRecord, prev: TaskRecord | None, following: TaskRecord | N
     following.nr_switches += 1
     following.wait_ns += m.now - following.waits_since
     speed.hold(m, cpu, m.kernel.costs.context_switch_ns)
+    averages.cpu_changed(m, cpu)
 
 
 def number_of(task: TaskRecord | None) -> int:
@@ -234,6 +253,8 @@ def tick(m, cpu: CpuRecord):
     tick_entities(m, cpu, from_hrtick=False)
     if m.core_scheduling:
         force_idle.tick(m, cpu)
+    if m.balance is not None:
+        load_times.tick(m, cpu)
 
 
 def run_hrtick(m, cpu: CpuRecord):

@@ -197,7 +197,7 @@ class CpuRecord:
     a task that was moved away while it ran, `prev_put` whether the pick has put the previous task already, `settled_at`
     the time up to which the running task's work is counted, and `held_until` the time up to which the kernel's own work
     holds the CPU, `off_until` the time up to which its interrupts are off. `sibling` is a SiblingRecord, with core
-    scheduling alone. The last three fields count.
+    scheduling alone, `balance` a CpuBalance, with the kernel's balancing alone. The last three fields count.
     """
 
     number: int
@@ -216,6 +216,7 @@ class CpuRecord:
     off_until: int = 0
     prev_put: bool = False
     sibling: object = None
+    balance: object = None
     nr_schedules: int = 0
     nr_works: int = 0
     nr_warnings: int = 0
@@ -228,6 +229,7 @@ class TaskRecord:
     `work` is what is left of the present step in units of 1e-6 ns at speed 1; `fetch` says that the next step is to be
     fetched once it runs. `throttle_work` says that it is to be throttled at its return to user space, `throttled` that
     it is in limbo. `core_occupation` is how many CPUs of its core were given something to run when it last was.
+    `balance` is a TaskBalance, with the kernel's balancing alone.
     """
 
     index: int
@@ -245,6 +247,7 @@ class TaskRecord:
     throttled: bool = False
     cookie: int = 0
     core_occupation: int = 0
+    balance: object = None
     forceidle_ns: int = 0
     work: int = 0
     spin_until: int | None = None

@@ -3,7 +3,7 @@
 Up to v6.17 the whole queue leaves the CPU; from v6.18 on it is only marked, and limbo.py stops its tasks one by one.
 """
 
-from . import bandwidth, force_idle, limbo
+from . import averages, bandwidth, force_idle, limbo
 from .events import Source
 from .resched import resched_curr
 from .state import CfsRq, Flag, GroupRecord, path_up
@@ -28,6 +28,7 @@ def throttle(m, q: CfsRq) -> bool:
     if not m.per_task:
         dequeue_throttled(m, q)
         force_idle.queue_shrank(m, m.cpus[q.cpu])
+        averages.cpu_changed(m, m.cpus[q.cpu])
     q.throttled = True
     m.log("throttle", q.cpu, q.group.index, 0)
     if m.per_task:
@@ -96,6 +97,7 @@ def unthrottle(m, q: CfsRq):
             return
         enqueue_unthrottled(m, q)
     cpu = m.cpus[q.cpu]
+    averages.cpu_changed(m, cpu)
     if cpu.curr is None and cpu.root.nr_queued:
         resched_curr(m, q.cpu)
 

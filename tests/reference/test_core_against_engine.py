@@ -54,7 +54,9 @@ def test_same_log__half_slice_at_an_hrtick(release):
     assert switches[2:4] == [(4 * MS, -1, 1), (4 * MS + turn_ns, 1, 0)]
 
 
-def test_refuses__the_kernels_balancing():
+@pytest.mark.parametrize("patch", ("lb-force-idle-source", "lb-keep-cookies-together"))
+def test_refuses__patches_of_balancing(patch):
     tasks = [sl.Task("a", sl.run("1ms"), cookie=1)]
-    with pytest.raises(NotImplementedError, match="^the reference has no balance='kernel'$"):
-        reference.simulate(CORE, sl.Kernel.version("6.18", balance="kernel"), sl.Workload(tasks=tasks), MS)
+    kernel = sl.Kernel.version("6.18", balance="kernel").with_patch(patch)
+    with pytest.raises(NotImplementedError, match=f"^the reference has no patch={patch!r}$"):
+        reference.simulate(CORE, kernel, sl.Workload(tasks=tasks), MS)
