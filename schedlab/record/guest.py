@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import form, guest_form
 from .cpio import archive
-from .tools import PROGRAMS, Missing, build, compiler
+from .tools import PROGRAMS, Missing, build, check_out, compiler
 
 #: Script, programs, QEMU's -smp and -icount shift of each scenario. c counts instructions: 1 is 1 ns.
 SCENARIOS = {
@@ -81,9 +81,15 @@ def record(
     Missing
         When a tool is missing, or the guest did not finish; naming it.
     """
+    for variable in variables:
+        if not re.match(r"[A-Za-z_]\w*=", variable):
+            raise Missing(f"set={variable!r}: NAME=VALUE, such as SECS=1")
+    if not timeout_s > 0:
+        raise Missing(f"timeout={timeout_s:g}: above 0 s")
     problems = missing(kernel, qemu)
     if problems:
         raise Missing("; ".join(problems))
+    check_out(out)
     script, smp, shift = SCENARIOS[scenario]
     raw = out.with_name(out.name.partition(".")[0])
     raw.mkdir(parents=True, exist_ok=True)

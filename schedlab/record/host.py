@@ -1,5 +1,6 @@
 """Record this machine: cgroups with quotas, the C program in them, cpu.stat and, where tracefs is mounted, a trace."""
 
+import errno
 import os
 import platform
 import subprocess
@@ -8,11 +9,13 @@ import time
 from pathlib import Path
 
 from . import form, ftrace
-from .tools import Missing, build, compiler
+from .tools import Missing, build, check_out, compiler
 
 TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 FEATURES = Path("/sys/kernel/debug/sched/features")
 NAME = "schedlab"
+#: Longest wait for killed tasks to leave their group, s.
+LEAVE_S = 5.0
 Q25 = (25_000, 100_000, 0)
 #: Groups (path: quota, period, burst in us) and programs (delay in s, group, options of ``sl``) of each scenario.
 SCENARIOS = {
@@ -75,9 +78,17 @@ class Cgroups:
         return {name.replace("usec", "us"): int(rows[name]) for name in names if name in rows}
 
     def remove(self) -> None:
-        """Remove our groups, innermost first."""
+        """Remove our groups, innermost first; tasks that were killed take a moment to leave them."""
         for folder, _, _ in os.walk(self.top, topdown=False):
-            os.rmdir(folder)
+            until = time.monotonic() + LEAVE_S
+            while True:
+                try:
+                    os.rmdir(folder)
+                    break
+                except OSError as problem:
+                    if problem.errno != errno.EBUSY or time.monotonic() > until:
+                        raise
+                    time.sleep(0.01)
 
 
 def missing() -> list[str]:
@@ -107,11 +118,12 @@ def record(out: Path, scenarios=(), repeat: int = 0) -> list[dict]:
     Raises
     ------
     Missing
-        When something is, naming it.
+        When something is, naming it, or the file cannot be written.
     """
     problems = missing()
     if problems:
         raise Missing("; ".join(problems))
+    check_out(out)
     cgroups, trace = Cgroups(), Trace.find()
     found = []
     with tempfile.TemporaryDirectory() as folder:
@@ -137,12 +149,7 @@ def _one(cgroups, trace, program, name, repeat):
     if trace:
         trace.start()
     steal = _steal()
-    running = []
-    for delay_s, group, options in programs:
-        time.sleep(delay_s)
-        command = [str(program), *options.split(), "-g", str(cgroups.top / group / "cgroup.procs")]
-        running.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
-    outs = [each.communicate()[0] for each in running]
+    outs = _run(cgroups, program, programs)
     measured = {f"/{path}": cgroups.stat(path) for path in limits}
     events = trace.stop() if trace else []
     groups = [
@@ -157,6 +164,22 @@ def _one(cgroups, trace, program, name, repeat):
     }
     args = f"host/{name}.r{repeat}", f"{name}: {programs[0][2]}", _kernel(cgroups), _machine()
     return form.quota_recording(*args, groups, specs, measured, events, clock="CLOCK_MONOTONIC", **more)
+
+
+def _run(cgroups, program, programs) -> list[str]:
+    """Run the programs to their ends and return what they printed; none outlives an interrupt."""
+    running = []
+    try:
+        for delay_s, group, options in programs:
+            time.sleep(delay_s)
+            command = [str(program), *options.split(), "-g", str(cgroups.top / group / "cgroup.procs")]
+            running.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        return [each.communicate()[0] for each in running]
+    finally:
+        for each in running:
+            if each.poll() is None:
+                each.kill()
+                each.wait()
 
 
 def _steal() -> int:

@@ -1,5 +1,6 @@
 """The tools that a recording needs, and what is missing of them."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,6 +15,17 @@ class Missing(ValueError):
 def compiler() -> str | None:
     """Return a C compiler, or None."""
     return next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
+
+
+def check_out(out: Path) -> None:
+    """Raise Missing unless a file can be written there: told before minutes are spent on a recording."""
+    folder = out.absolute().parent
+    if out.is_dir():
+        raise Missing(f"out={out}: is a directory")
+    if not folder.is_dir():
+        raise Missing(f"out={out}: no folder {folder}")
+    if not os.access(out if out.exists() else folder, os.W_OK):
+        raise Missing(f"out={out}: permission denied")
 
 
 def build(name: str, folder: Path) -> Path:

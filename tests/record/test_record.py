@@ -10,7 +10,7 @@ import pytest
 from schedlab.io import recordings
 from schedlab.record import form, ftrace, guest, host
 from schedlab.record.cpio import archive
-from schedlab.record.tools import Missing
+from schedlab.record.tools import Missing, check_out
 
 SWITCH = "prev_comm=slA.0 prev_pid=7 prev_prio=120 prev_state=R ==> next_comm=swapper/0 next_pid=0 next_prio=120"
 HEAD = "  slA.0-7  [000] d..2. "
@@ -111,3 +111,27 @@ def test_real_kernel__nested_quotas_again(tmp_path):
     row = one.measured["/L1/L2/L3"]
     assert row["nr_throttled"] >= row["nr_periods"] - 4 and one.measured["/L1"]["nr_throttled"] == 0
     assert abs(row["usage_us"] / (25_000 * len(one.raw["timers_us"]["/L1/L2/L3"])) - 1) < 0.06
+
+
+def test_check_out__told_before_anything_is_recorded(tmp_path):
+    with pytest.raises(Missing, match="no folder"):
+        check_out(tmp_path / "no" / "x.gz")
+    with pytest.raises(Missing, match="is a directory"):
+        check_out(tmp_path)
+    check_out(tmp_path / "x.gz")
+
+
+def test_host__programs_end_with_an_interrupt(tmp_path, monkeypatch):
+    class Interrupted(subprocess.Popen):
+        def communicate(self, *_, **__):
+            started.append(self)
+            raise KeyboardInterrupt
+
+    started = []
+    monkeypatch.setattr(host.subprocess, "Popen", Interrupted)
+    program = tmp_path / "sleeps"
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    with pytest.raises(KeyboardInterrupt):
+        host._run(host.Cgroups(), program, [(0, "A", "busy")])
+    assert [each.poll() for each in started] == [-9]
