@@ -46,7 +46,9 @@ def real(field: str, value: object, low: float | None = None, high: float | None
 def _within(field, value, number, low, high, note):
     extra = f" ({note})" if note else ""
     if low is not None and number < low:
-        raise wrong(field, value, f"at least {low}{extra}")
+        # a note is about the upper bound where there is one
+        upper = f", at most {high}" if extra and high is not None else ""
+        raise wrong(field, value, f"at least {low}{upper}{extra}")
     if high is not None and number > high:
         raise wrong(field, value, f"at most {high}{extra}")
 
@@ -82,5 +84,20 @@ def choice(field: str, value: object, choices: Iterable) -> None:
 
 def nearest(name: object, names: Iterable) -> str:
     """Return ``"; did you mean 'x'?"`` for the name most like `name`, or nothing when none is like it."""
-    close = difflib.get_close_matches(str(name), [str(n) for n in names], n=1, cutoff=0.5)
+    if not isinstance(name, str):
+        return ""
+    close = difflib.get_close_matches(name, [n for n in names if isinstance(n, str)], n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def noun(field: str, value: object, kind: type, example: str) -> None:
+    """Raise unless `value` is of that kind of noun; `example` says how to make one."""
+    if not isinstance(value, kind):
+        raise wrong(field, value, f"a {kind.__name__}, such as {example}")
+
+
+def sequence(field: str, value: object, of: str) -> tuple:
+    """Return the items of a sequence that is no text."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise wrong(field, value, f"a sequence of {of}")
+    return tuple(value)

@@ -102,7 +102,8 @@ class Machine:
     def __post_init__(self):
         _check.text("name", self.name)
         for field in _SETS:
-            sets = tuple(_check.cpu_numbers(field, cpus) for cpus in getattr(self, field))
+            sets = _check.sequence(field, getattr(self, field), "sets of CPUs, such as ((0, 1), (2, 3))")
+            sets = tuple(_check.cpu_numbers(field, cpus) for cpus in sets)
             object.__setattr__(self, field, sets)
         if not self.cores:
             raise _check.wrong("cores", self.cores, "at least one core")
@@ -130,13 +131,14 @@ class Machine:
         object.__setattr__(self, "not_hotplugged", fixed)
 
     def _check_speeds(self, nr_cpus: int):
-        speed = tuple(_check.real("speed", v) for v in self.speed)
+        speed = tuple(_check.real("speed", v) for v in _check.sequence("speed", self.speed, "numbers, one a CPU"))
         if speed and len(speed) != nr_cpus:
             raise _check.wrong("speed", speed, f"one number a CPU: {nr_cpus}, not {len(speed)}")
         if any(v <= 0 for v in speed):
             raise _check.wrong("speed", speed, "above 0")
         object.__setattr__(self, "speed", speed)
-        ladder = tuple(_check.real("smt_throughput", v) for v in self.smt_throughput)
+        ladder = _check.sequence("smt_throughput", self.smt_throughput, "numbers, such as 1.0, 1.3")
+        ladder = tuple(_check.real("smt_throughput", v) for v in ladder)
         object.__setattr__(self, "smt_throughput", ladder)
         threads = self.threads_per_core
         if len(ladder) < threads and (ladder or threads > 1):
@@ -279,11 +281,16 @@ class Machine:
         fields.pop("hotplug_costs", None)
         for field in _SETS:
             if field in fields:
-                fields[field] = tuple(parse_cpu_list(v) if isinstance(v, str) else v for v in fields[field])
+                sets = _check.sequence(field, fields[field], 'sets of CPUs, such as ["0-3", "4-7"]')
+                fields[field] = tuple(parse_cpu_list(v) if isinstance(v, str) else v for v in sets)
         if topology is None:
             return _made(cls, "machine", fields)
+        if not isinstance(topology, dict):
+            raise _check.wrong("topology", topology, "a table: [topology]")
         for field in topology:
             _check.choice("topology", field, ("nr_cpus", "smt", *_PARTS, "numbering"))
+        if "nr_cpus" not in topology:
+            raise _check.wrong("topology", sorted(topology), "the field 'nr_cpus' is missing")
         return cls.uniform(**topology, **fields)
 
     @classmethod
@@ -373,6 +380,8 @@ def _speed_ppm(speed: float, throughput: float, busy: int) -> int:
 def _made(noun, what: str, fields: dict):
     """Make a noun of a TOML table, with a word about a field that it does not have or that is missing."""
     known = dataclasses.fields(noun)
+    if not isinstance(fields, dict):
+        raise _check.wrong(what, fields, f"a table: [{what}]")
     for field in fields:
         _check.choice(what, field, [f.name for f in known])
     for field in known:

@@ -162,7 +162,7 @@ def check_patches(names: frozenset[str]) -> None:
     --------
     >>> check_patches(frozenset({"golden"}))
     """
-    for name in sorted(names):
+    for name in sorted(names, key=str):
         _check.choice("patch", name, PATCHES)
     for name in sorted(names):
         patch = PATCHES[name]

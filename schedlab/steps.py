@@ -303,7 +303,8 @@ def repeat(times: int | None, *steps: Step) -> Repeat:
 
 def as_program(field: str, steps) -> tuple[Step, ...]:
     """Return steps as a checked tuple: all are steps, nesting within bounds, nothing after an endless loop."""
-    steps = (steps,) if isinstance(steps, Step) else tuple(steps)
+    of = "steps, made by run(), sleep(), repeat() and the like"
+    steps = (steps,) if isinstance(steps, Step) else _check.sequence(field, steps, of)
     if not steps:
         raise _check.wrong(field, steps, "at least one step")
     for place, step in enumerate(steps):

@@ -449,5 +449,6 @@ def _unique(field: str, names: list[str]):
 
 def _known(field: str, value: str, what: str, path: str, paths: list[str]):
     if path != "/" and path not in paths:
-        hint = _check.nearest(path, paths) or f"; add Group({path!r})"
+        # a group whose parent is missing is itself the nearest name
+        hint = _check.nearest(path, [p for p in paths if p != value]) or f"; add Group({path!r})"
         raise _check.wrong(field, value, f"{what} {path!r} is not among the groups{hint}")

@@ -218,3 +218,10 @@ def test_patches__series_needs_per_task_throttling():
         Kernel.version("6.12").with_patch("limbo-local-list")
     with pytest.raises(ValueError, match="applies to 6.12 and later"):
         Kernel.version("6.6").with_patch("per-task-throttle")
+
+
+def test_number_in_place_of_a_name__no_name_is_offered():
+    with pytest.raises(ValueError, match="patch=1: one of"):
+        Kernel.version("6.12").with_patch(1)
+    with pytest.raises(ValueError, match="hz='1000': one of 100, 250, 300, 1000$"):
+        Kernel.version("6.12", hz="1000")

@@ -178,3 +178,21 @@ def test_watts__refused():
 def test_repr_html__escaped():
     html = Machine.uniform(2).replace(name="<b>", source="a & b", watts=Watts(40, 7, 0.5))._repr_html_()
     assert "&lt;b&gt;" in html and "a &amp; b" in html and "<b>Machine" in html and "40 W idle" in html
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('name = "x"\ntopology = 4', "topology=4: a table"),
+        ('name = "x"\n[topology]\nsmt = 2', "the field 'nr_cpus' is missing"),
+        ('name = "x"\ncores = 4', "cores=4: a sequence of sets of CPUs"),
+        ('name = "x"\ncores = "0-1"', "cores='0-1': a sequence of sets of CPUs"),
+        ('name = "x"\ncores = ["0"]\nwatts = 4', "watts=4: a table"),
+        ('name = "x"\ncores = ["0"]\nspeed = 1.0', "speed=1.0: a sequence of numbers"),
+        ('name = "x"\ncores = ["0"]\nsmt_throughput = 1', "smt_throughput=1: a sequence of numbers"),
+    ],
+)
+def test_from_toml__value_of_another_kind(text, message):
+    with pytest.raises(ValueError, match=message) as problem:
+        Machine.from_toml(text)
+    assert "\n" not in str(problem.value)

@@ -313,3 +313,19 @@ def test_events__of_what_is_not_there():
         Workload(tasks=(HOG,), events=(SetGroup(0, "hug", "/"),))
     with pytest.raises(ValueError, match="^online=1: True or False"):
         SetCpuOnline(0, 1, 1)
+
+
+def test_missing_parent__the_group_itself_is_not_offered():
+    with pytest.raises(ValueError, match=r"its parent '/a' is not among the groups; add Group\('/a'\)$"):
+        Workload((Group("/a/b"),), ())
+
+
+@pytest.mark.parametrize("program", [None, "run", 5])
+def test_task__program_that_is_no_sequence_of_steps(program):
+    with pytest.raises(ValueError, match=f"program={program!r}: a sequence of steps"):
+        Task("t", program)
+
+
+def test_bound__note_stands_by_the_upper_one():
+    with pytest.raises(ValueError, match=r"burst_us=-1: at least 0, at most 17592186044415 \(2\*\*44 - 1 us\)"):
+        Group("/a", quota_us=5000, burst_us=-1)

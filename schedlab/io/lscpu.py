@@ -7,6 +7,7 @@ from pathlib import Path
 from .. import _check
 from .._topology import parse_cpu_list
 from ..machine import Machine, Watts
+from .source import BadFile, read_text
 
 # lscpu does not say how much a core does with several busy threads. ASSUMED: 1.25 for two threads, as for the x86
 # machines in data/machines; for more the ladder of power-8core-smt8.
@@ -22,7 +23,11 @@ def read(path: str | Path, **options) -> Machine:
     --------
     >>> read("lscpu.txt", name="build host")  # doctest: +SKIP
     """
-    return parse(Path(path).read_text(encoding="utf-8"), **options)
+    text = read_text(path)
+    try:
+        return parse(text, **options)
+    except ValueError as error:
+        raise BadFile(path, str(error)) from None
 
 
 def parse(

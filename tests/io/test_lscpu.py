@@ -125,3 +125,11 @@ def test_read__file(tmp_path):
     path = tmp_path / "lscpu.txt"
     path.write_text(SERVER)
     assert lscpu.read(path, name="server") == lscpu.parse(SERVER, name="server")
+
+
+def test_read__bad_file_is_named(tmp_path):
+    (tmp_path / "x").write_text("Architecture: x86_64\n")
+    with pytest.raises(ValueError, match=f"^{tmp_path / 'x'}: "):
+        lscpu.read(tmp_path / "x")
+    with pytest.raises(ValueError, match=f"^{tmp_path}: is a directory"):
+        lscpu.read(tmp_path)
