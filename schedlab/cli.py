@@ -19,6 +19,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+#: Exit status after Ctrl-C.
+STOPPED = 130
+
 Studies = Annotated[list[str] | None, typer.Argument(metavar="[STUDY]...", help="Which studies; all without a name.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where reports are; reports/ by default.")]
 Notebooks = Annotated[
@@ -226,6 +229,8 @@ def _say_recordings(record, out: Path):
         found = record()
     except Missing as problem:
         _refuse(f"record: {problem}")
+    except OSError as problem:
+        _refuse(f"record: {problem.filename}: {problem.strerror}")
     for one in found:
         for group, row in one.get("measured", {}).items():
             print(one["name"], group, " ".join(f"{name}={value}" for name, value in row.items()))
@@ -258,12 +263,18 @@ def _join_pairs(arguments: list[str]) -> list[str]:
     return joined
 
 
-def _problem_line(problem) -> str:
-    """Return a usage problem of typer as one line, with the nearest option or command."""
+def _problem_line(problem, given: list[str]) -> str:
+    """Return a usage problem of typer as one line, with the value, and with the nearest option or command."""
     from ._check import nearest
 
     line = " ".join(problem.format_message().split())
     context = getattr(problem, "ctx", None)
+    param = getattr(problem, "param", None)
+    for option in param.opts if param is not None and line.startswith("Invalid value for") else ():
+        for word, value in zip(given, [*given[1:], ""]):
+            value = value if word == option else word.removeprefix(f"{option}=") if "=" in word else word
+            if value != word:
+                line = line.replace(f"'{option}':", f"{option} {value!r}:", 1)
     wrong = getattr(problem, "option_name", None)
     if context is not None and "id you mean" not in line and "ossible options" not in line:
         if wrong:
@@ -280,6 +291,9 @@ def main(arguments: list[str] | None = None) -> None:
 
     started = time.monotonic()
     given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # in a locale that is not UTF-8 a dash is no reason to fail
     try:
         status = app(args=_join_pairs(given), prog_name="schedlab", standalone_mode=False)
     except Refused as problem:
@@ -289,17 +303,22 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"schedlab: {problem}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
-        print(f"schedlab: stopped after {time.monotonic() - started:.0f} s", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
+        status = STOPPED
+    except (BrokenPipeError, SystemExit):  # rich and typer make a SystemExit of a closed pipe
         sys.exit(141)
+    except OSError as problem:  # a full disk, for one
+        place = f"{problem.filename}: " if problem.filename else ""
+        print(f"schedlab: {place}{problem.strerror or problem}", file=sys.stderr)
+        sys.exit(2)
     except Exception as problem:
-        if type(problem).__name__ == "Abort":
-            sys.exit(130)
+        if type(problem).__name__ == "Abort":  # what typer makes of the end of a prompt
+            sys.exit(STOPPED)
         if not hasattr(problem, "format_message"):
             raise
-        print(f"schedlab: {_problem_line(problem)}", file=sys.stderr)
+        print(f"schedlab: {_problem_line(problem, given)}", file=sys.stderr)
         sys.exit(2)
+    if status == STOPPED:  # typer returns it for Ctrl-C
+        print(f"schedlab: stopped after {time.monotonic() - started:.0f} s", file=sys.stderr)
     sys.exit(status or 0)
 
 

@@ -87,7 +87,8 @@ class Told:
         if isinstance(problem, ValueError):
             raise Refused(_line(problem)) from None
         if isinstance(problem, OSError) and not isinstance(problem, BrokenPipeError):
-            raise Refused(_line(f"{problem.filename or ''}: {problem.strerror or problem}")) from None
+            place = f"{problem.filename}: " if problem.filename else ""
+            raise Refused(_line(f"{place}{problem.strerror or problem}")) from None
         return False
 
 

@@ -32,6 +32,7 @@ def run_sweep(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the file and count the points.")] = False,
 ):
     """Run every point of a grid and write one table; what was finished before an interrupt is not run again."""
+    from . import _first_run
     from .cli_io import Told
     from .sweep import Plan
     from .sweep.file import read
@@ -42,6 +43,8 @@ def run_sweep(
             raise ValueError(f"--to {to}: a name that ends in .csv or .parquet")
         if to is not None and not to.absolute().parent.is_dir():
             raise ValueError(f"--to {to}: no folder {to.parent}")
+        if to is not None and not os.access(to.absolute().parent, os.W_OK):
+            raise ValueError(f"--to {to}: no file can be made in {to.parent}")
         given = read(file)
         if seeds is not None:
             given["seeds"] = seeds
@@ -50,6 +53,8 @@ def run_sweep(
     print(f"{len(plan.points)} points, {rows} runs, {plan.found} of them in {store}", file=sys.stderr)
     if dry_run:
         return
+    if plan.found < rows and scheduler is None:
+        _first_run.tell(always=True)
     try:
         with Told(), Progress() as progress:
             table = plan.run(workers=workers, scheduler=scheduler, progress=progress)

@@ -3,10 +3,14 @@
 import json
 import os
 import shutil
+import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from .cli_sweep import EVERY_S
 
 FORMATS = ("table", "csv", "json")
 #: By its presence a folder is known as one that this command made, and may be replaced.
@@ -65,7 +69,7 @@ def ask_what_if(
 
     A recorded host is first replayed as it was, and held against its own cpu.stat.
     """
-    from . import _check
+    from . import _check, _first_run
     from .cli_io import Told
 
     with Told():
@@ -74,6 +78,7 @@ def ask_what_if(
         options = dict(quota=quota, burst=burst, period=period, phase=phase, seeds=seeds, search=search, demand=demand)
         options |= dict(demand_period=demand_period, duration=duration, arrivals=arrivals, kernel=kernel, tasks=tasks)
         options |= dict(was=was, cpu_stat=cpu_stat, resolution_us=_us("resolution", resolution))
+        _first_run.tell(always=True)
         answer = _ask(source, group, options)
         _print(answer, form)
         _write(answer, out, {"source": source.name, "group": group} | options)
@@ -92,20 +97,37 @@ def _us(field, text) -> int:
 def _check_out(out: Path) -> None:
     if out.exists() and not (out.is_dir() and ((out / MADE).is_file() or not any(out.iterdir()))):
         raise ValueError(f"--out {out}: it is there and was not made by schedlab whatif; name another")
+    above = next(folder for folder in out.absolute().parents if folder.exists())
+    if not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
+        raise ValueError(f"--out {out}: no folder can be made in {above}")
 
 
 def _ask(source, group, options):
-    """Ask, with the number of runs on a terminal."""
+    """Ask, with the number of runs: live on a terminal, else a line now and then."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from .studies.what_if import ask
 
     console = Console(stderr=True)
+    if not console.is_terminal:
+        return ask(source, group, on_run=_Lines(), **options)
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, transient=True) as progress:
         shown = progress.add_task("reading")
         return ask(source, group, on_run=lambda n: progress.update(shown, description=f"{n} runs"), **options)
+
+
+class _Lines:
+    """Prints the number of runs on standard error, not more often than each `EVERY_S` seconds."""
+
+    def __init__(self):
+        self._said = time.monotonic()
+
+    def __call__(self, n: int) -> None:
+        if time.monotonic() - self._said >= EVERY_S:
+            self._said = time.monotonic()
+            print(f"{n} runs", file=sys.stderr, flush=True)
 
 
 def _print(answer, form):

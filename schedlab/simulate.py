@@ -6,16 +6,20 @@ from functools import partial
 
 import numpy as np
 
+from . import _check, _first_run
 from ._pool import Threads, check, stream
 from .engine import loop, record
 from .engine.bandwidth import ERROR_PERIOD_LOOP
 from .engine.debug import ERROR_INVARIANT
 from .engine.events import MAX_TIME
 from .engine.program import ERROR_INSTANT_LOOP
+from .kernel import Kernel
 from .lowering import lower
+from .machine import Machine
 from .run import Run
 from .run.collect import collect
 from .units import to_ns
+from .workload import Workload
 
 #: Events between two looks at the clock: progress, Ctrl-C, other threads' exceptions.
 CHUNK_EVENTS = 500_000
@@ -44,6 +48,11 @@ class Simulation:
     """
 
     def __init__(self, machine, kernel, workload, *, seed=0, log=False, stop_on_exit=False, log_limit=LOG_LIMIT):
+        _check.noun("machine", machine, Machine, 'Machine.load("laptop-8cpu")')
+        _check.noun("kernel", kernel, Kernel, 'Kernel.version("6.12")')
+        _check.noun("workload", workload, Workload, "Workload(groups, tasks)")
+        seed = _check.whole("seed", seed, 0)
+        _first_run.tell()
         self.machine, self.kernel, self.workload, self.seed = machine, kernel, workload, seed
         self.log_kinds = _log_kinds(log)
         mask = sum(1 << record.KINDS.index(kind) for kind in self.log_kinds)
@@ -127,7 +136,10 @@ def _log_kinds(log) -> tuple[str, ...]:
 
 
 def _duration(duration) -> int:
-    until_ns = to_ns(duration)
+    try:
+        until_ns = to_ns(duration)
+    except ValueError as error:
+        raise ValueError(f"duration={error}") from None
     if not 0 < until_ns < MAX_TIME:
         raise ValueError(f"duration={duration!r}: above 0 and below {MAX_TIME} ns (2.4 hours)")
     return until_ns
@@ -226,7 +238,7 @@ def replicate(
     from tqdm.auto import tqdm
 
     def one(k):
-        stop_early = partial(_check, pool.token)
+        stop_early = partial(_look, pool.token)
         run = simulate(machine, kernel, workload, duration, seed=seed + k, progress=stop_early, **options)
         return run if reduce is None else reduce(run)
 
@@ -240,5 +252,5 @@ def replicate(
     return results
 
 
-def _check(token, now, until):
+def _look(token, now, until):
     check(token)

@@ -1,5 +1,6 @@
 """The command line: what it prints, its exit status, and one line for every mistake."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import schedlab
+from schedlab import _first_run
 from schedlab.cli import _join_pairs, main
 
 NOTEBOOKS = Path(__file__).parent / "notebooks"
@@ -55,7 +57,10 @@ def test_list__with_a_name_shows_its_parameters(capsys):
         (["report", "tiny", "-p", "quota_us"], "takes a name and a value"),
         (["report", "tiny", "-p", "seed", "1", "-p", "seed", "2"], "given twice"),
         (["report", "tiny", "--workers", "0"], "--workers 0: at least 1"),
-        (["report", "tiny", "--workers", "two"], "--workers"),
+        (["report", "tiny", "--workers", "two"], "--workers 'two'"),
+        (["report", "tiny", "--workers=two"], "--workers 'two'"),
+        (["record", "guest", "--kernel", "no", "--set", "SECS"], "set='SECS': NAME=VALUE"),
+        (["record", "guest", "--kernel", "no", "--timeout", "-1"], "timeout=-1: above 0 s"),
         (["report", "fails", "--quick"], "fails has no parameter"),
         (["compare"], "no comparison.csv there"),
         (["list", "nosuch"], "no notebook of that name"),
@@ -118,3 +123,49 @@ def test_command_line__answers_without_the_heavy_packages():
     code += "print([m for m in ('numba', 'pandas', 'matplotlib', 'papermill', 'nbconvert') if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.splitlines()[-1] == "[]"
+
+
+def _command(*arguments, **options):
+    command = [sys.executable, "-m", "schedlab.cli", *map(str, arguments)]
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, **options)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_full_disk__one_line():
+    with open("/dev/full", "w") as full:
+        done = _command("list", "--notebooks", NOTEBOOKS, stdout=full)
+    assert (done.returncode, done.stderr) == (2, "schedlab: No space left on device\n")
+
+
+def test_closed_pipe__status_141_and_no_word():
+    end, begin = os.pipe()
+    os.close(end)
+    with open(begin, "w") as closed:
+        done = _command("--help", stdout=closed)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_locale_that_is_not_utf_8__is_no_reason_to_fail(tmp_path):
+    _comparison(tmp_path, "alone,time_s.1cg,s,27.6,27.5,27.7,27.62,27.6,27.7,prediction,True")
+    env = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = _command("compare", "--out", tmp_path, stdout=subprocess.PIPE, env=env)
+    assert (done.returncode, done.stderr) == (0, "") and "27.6 (27.5?27.7)" in done.stdout
+
+
+def test_interrupt__says_so_with_status_130(capsys, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("schedlab.report.studies.find_studies", interrupted)
+    status, out, err = _run(capsys, "list")
+    assert (status, out, err) == (130, "", "schedlab: stopped after 0 s\n")
+
+
+def test_first_run__told_once_and_to_notebooks_never(capsys, monkeypatch):
+    monkeypatch.setattr(_first_run, "is_compiled", lambda: False)
+    monkeypatch.setattr(_first_run, "_said", False)
+    _first_run.tell()
+    assert capsys.readouterr().err == ""
+    _first_run.tell(always=True)
+    _first_run.tell(always=True)
+    assert capsys.readouterr().err.count("compiling the engine") == 1

@@ -188,3 +188,24 @@ def test_whatif__hostile_names_are_data(capsys, tmp_path):
     for path in (out / "tables").glob("*.csv"):
         cells = [cell for row in pd.read_csv(path).itertuples(index=False) for cell in row if isinstance(cell, str)]
         assert not [cell for cell in cells if cell.startswith(("=", "+", "@", "-"))]
+
+
+def test_whatif__csv_of_tasks_that_is_not_there(capsys, tmp_path):
+    trace = EXAMPLE / "trace.txt.gz"
+    err = _refused(capsys, tmp_path, trace, "--group", "/a", "--tasks", "no.csv")
+    assert err == "schedlab: tasks='no.csv': no such file\n"
+
+
+def test_whatif__snapshot_without_groups(capsys, tmp_path):
+    shutil.copytree(EXAMPLE, tmp_path / "bare")
+    shutil.rmtree(next((tmp_path / "bare").rglob("cgroup/cpu/service")))
+    err = _refused(capsys, tmp_path, tmp_path / "bare", "--group", "/service/web")
+    assert "has no group but the root" in err
+
+
+def test_whatif__lines_of_progress_are_rare(capsys, monkeypatch):
+    lines = cli_whatif._Lines()
+    lines(1)
+    monkeypatch.setattr(cli_whatif, "EVERY_S", 0.0)
+    lines(2)
+    assert capsys.readouterr().err == "2 runs\n"

@@ -140,3 +140,21 @@ def test_program__without_time_is_an_error():
     work = sl.Workload(tasks=(sl.Task("t", spin),))
     with pytest.raises(RuntimeError, match="task t"):
         sl.simulate(sl.Machine.uniform(1), sl.Kernel.version("6.1"), work, "1s")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"machine": "laptop-8cpu"}, "machine='laptop-8cpu': a Machine, such as Machine.load"),
+        ({"kernel": "6.12"}, "kernel='6.12': a Kernel, such as Kernel.version"),
+        ({"workload": ()}, r"workload=\(\): a Workload"),
+        ({"duration": 1.5}, "duration=1.5: a time is"),
+        ({"duration": "1"}, "duration='1': a time is"),
+        ({"seed": -1}, "seed=-1: at least 0"),
+        ({"seed": 0.5}, "seed=0.5: a whole number"),
+    ],
+)
+def test_simulate__argument_of_another_kind_is_named(change, message):
+    nouns = {"machine": sl.Machine.uniform(1), "kernel": sl.Kernel.version("6.12"), "workload": sl.Workload()}
+    with pytest.raises(ValueError, match=message):
+        sl.simulate(**(nouns | {"duration": "1ms"} | change))

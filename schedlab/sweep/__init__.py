@@ -18,6 +18,8 @@ from .work import Job, PointFailed, run_job
 __all__ = ["Plan", "PointFailed", "summary", "sweep"]
 
 _OPTIONS = ("log", "stop", "log_limit")
+#: Seeds at most: a slip (a duration in place of a number) would fill the memory before anything ran.
+MOST_SEEDS = 1_000_000
 #: Work that a worker of a cluster gets at a time, s: little enough to lose when it dies.
 BATCH_S = 0.5
 
@@ -109,6 +111,8 @@ class Plan:
     def __init__(self, scenario, grid=None, *, seeds=1, reduce=None, store=None, **options):
         for name in options:
             choice("option", name, _OPTIONS)
+        if "stop" in options:
+            choice("stop", options["stop"], ("duration", "exit"))
         if reduce is not None and not callable(reduce):
             raise wrong("reduce", reduce, "a function that makes a row of a Run")
         self.points, self.seeds = expand(scenario, grid), _seeds(seeds)
@@ -214,7 +218,7 @@ def _seeds(seeds) -> list[int]:
     try:
         numbers = list(seeds)
     except TypeError:
-        return list(range(whole("seeds", seeds, 1)))
+        return list(range(whole("seeds", seeds, 1, MOST_SEEDS)))
     numbers = [whole("seeds", seed, 0) for seed in numbers]
     if not numbers or len(set(numbers)) < len(numbers):
         raise wrong("seeds", numbers, "one or more, each once")

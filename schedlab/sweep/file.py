@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from .._check import choice, nearest, wrong
-from ..kernel import Kernel
+from ..kernel import Costs, Kernel
 from ..machine import Machine
 from ..workload import Group, Workload
 from .points import changed
@@ -58,7 +58,7 @@ def read(path) -> dict:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         found = tomllib.loads(text)
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from None
@@ -69,9 +69,13 @@ def read(path) -> dict:
     for name in ("duration", "machine", "kernel", "workload"):
         if name not in found:
             raise ValueError(f"{path.name}: {name} is missing")
+    if not isinstance(found["duration"], str | int) or isinstance(found["duration"], bool):
+        raise wrong("duration", found["duration"], 'a text with a unit, such as "10s", or whole nanoseconds')
     columns = _table(found, "columns")
     for name in columns:
         choice("columns", name, ("groups", "labels"))
+        if not isinstance(columns[name], list):
+            raise wrong(f"columns.{name}", columns[name], "a list of names")
     reduce = partial(summary, **columns) if columns else None
     options = {"stop": found["stop"]} if "stop" in found else {}
     scenario = _Scenario(found, path.parent)
@@ -94,7 +98,7 @@ class _Scenario:
         self._machine, self._kernel = self._read_machine(found["machine"]), _read_kernel(found["kernel"])
         self._groups = tuple(_group(path, fields) for path, fields in _table(found, "groups").items())
         self._uses = _table(found, "workload")
-        self._duration = found["duration"]
+        self._duration, self._columns = found["duration"], _table(found, "columns")
         makers = _makers()
         for name, arguments in self._uses.items():
             if not isinstance(arguments, dict) or "use" not in arguments:
@@ -108,12 +112,18 @@ class _Scenario:
             use, dot, argument = name.partition(".")
             if dot and use in self._uses:
                 of_uses.setdefault(use, {})[argument] = value
+            elif dot and not name.startswith("/") and use != "costs":
+                raise wrong("grid", name, f"no workload {use!r} in the file{nearest(use, self._uses)}")
             else:
                 rest[name] = value
         workload = Workload(groups=self._groups)
         for name, arguments in self._uses.items():
             workload = workload + self._make(name, arguments | of_uses.get(name, {}))
-        return changed((self._machine, self._kernel, workload, self._duration), rest)
+        scenario = changed((self._machine, self._kernel, workload, self._duration), rest)
+        for name, known in (("groups", scenario[2].group_paths), ("labels", scenario[2].labels)):
+            for column in self._columns.get(name, ()):
+                choice(f"columns.{name}", column, known)
+        return scenario
 
     def _make(self, name: str, arguments: dict) -> Workload:
         arguments = dict(arguments)
@@ -128,7 +138,8 @@ class _Scenario:
                     raise wrong(f"workload.{name}", argument, rule)
         for argument in ("file", "folder"):
             if argument in taken and argument in arguments:
-                arguments[argument] = self._folder / arguments[argument]
+                arguments[argument] = self._path(f"workload.{name}.{argument}", arguments[argument])
+        self._check_group(f"workload.{name}.group", arguments.get("group"))
         try:
             return maker(**arguments)
         except TypeError as error:
@@ -136,17 +147,30 @@ class _Scenario:
         except OSError as error:
             raise ValueError(f"workload.{name}: {error.filename}: {error.strerror}") from None
 
+    def _path(self, field: str, given) -> Path:
+        if not isinstance(given, str):
+            raise wrong(field, given, "a path, as a text")
+        return self._folder / given
+
+    def _check_group(self, field: str, path):
+        """Refuse a path that [groups] does not have: misspelt, it would be a group without a limit."""
+        known = [group.path for group in self._groups]
+        if known and isinstance(path, str) and path not in ("/", *known):
+            raise wrong(field, path, f'not among the groups; add [groups."{path}"]{nearest(path, known)}')
+
     def _read_machine(self, given) -> Machine:
         if isinstance(given, str):
             return Machine.load(given)
         if not isinstance(given, dict):
             raise wrong("machine", given, 'a name, such as "vm-32cpu", or a table')
         if set(given) == {"file"}:
-            path = self._folder / given["file"]
+            path = self._path("machine.file", given["file"])
             try:
-                return Machine.from_toml(path.read_text(encoding="utf-8"))
+                return Machine.from_toml(path.read_text(encoding="utf-8-sig"))
             except OSError as error:
                 raise ValueError(f"machine.file: {path}: {error.strerror}") from None
+            except UnicodeDecodeError as error:
+                raise ValueError(f"machine.file: {path}: not TOML: {error}") from None
         taken = [n for n in inspect.signature(Machine.uniform).parameters if n != "fields"]
         taken += [f.name for f in dataclasses.fields(Machine) if f.name not in ("cores", "llcs", "nodes")]
         for name in given:
@@ -163,8 +187,14 @@ def _read_kernel(given) -> Kernel:
     if not isinstance(given, dict) or "version" not in given:
         raise wrong("kernel", given, 'a version, such as "6.12", or a table with version = "6.12"')
     tunables = {name: value for name, value in given.items() if name not in ("version", "patches")}
+    if isinstance(tunables.get("costs"), dict):
+        for name in tunables["costs"]:
+            choice("kernel.costs", name, [f.name for f in dataclasses.fields(Costs)])
+        tunables["costs"] = Costs(**tunables["costs"])
     kernel = Kernel.version(given["version"], **tunables)
     patches = given.get("patches", [])
+    if not isinstance(patches, str | list):
+        raise wrong("kernel.patches", patches, "a name or a list of names")
     return kernel.with_patch(*([patches] if isinstance(patches, str) else patches))
 
 

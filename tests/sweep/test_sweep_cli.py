@@ -103,7 +103,18 @@ def test_sweep__rtapp_files_are_beside_the_toml(capsys, toml):
         ('"200ms"', '"200mss"', "200mss"),
         ("[grid]", "[grid", "not TOML"),
         ('"load.threads"', '"load.threds"', "did you mean 'threads'"),
-        ('"load.threads"', '"laod.threads"', "no field of Machine, Kernel, Workload or a group"),
+        ('"load.threads"', '"laod.threads"', "no workload 'laod' in the file; did you mean 'load'"),
+        ('"200ms"', "0.2", "duration=0.2: a text with a unit"),
+        ("seeds = 2", "seeds = 1_000_000_000", "seeds=1000000000: at most 1000000"),
+        ("seeds = 2", 'seeds = 2\nstop = "soon"', "stop='soon': one of duration, exit"),
+        ("{ nr_cpus = 2 }", "{ file = 4 }", "machine.file=4: a path, as a text"),
+        ("hz = 1000", "patches = 5", "kernel.patches=5: a name or a list of names"),
+        ("hz = 1000", "patches = [5]", "patch=5: one of"),
+        ("hz = 1000", "costs = { tick = 5 }", "did you mean 'tick_ns'"),
+        ('group = "/web"', 'group = "/wbe"', "not among the groups; add [groups.\"/wbe\"]; did you mean '/web'"),
+        ('groups = ["/web"]', 'groups = ["/wbe"]', "columns.groups='/wbe': one of /, /web"),
+        ('groups = ["/web"]', 'groups = "/web"', "columns.groups='/web': a list of names"),
+        ('labels = ["web:schbench"]', 'labels = ["web"]', "columns.labels='web': one of"),
         ('"/web.burst_us"', '"/web.burst"', "did you mean '/web.burst_us'"),
         ("[0, 20_000]", "[0, 50_000]", "burst_us=50000"),
         ("hz = 1000", "hzz = 1000", "did you mean 'hz'"),
@@ -149,10 +160,10 @@ def test_no_file__one_line(capsys, tmp_path):
     assert _run(capsys, tmp_path / "no.toml") == (2, "", f"schedlab: {tmp_path}/no.toml: No such file or directory\n")
 
 
-def test_label_that_no_run_has__names_the_point_and_status_1(capsys, toml):
+def test_label_that_no_run_has__told_before_anything_runs(capsys, toml):
     toml.write_text(FILE.replace("web:schbench", "web:shbench"))
     status, _, err = _run(capsys, toml)
-    assert status == 1 and "/web.burst_us=0 load.threads=2 seed=0: labels=" in err and "did you mean" in err
+    assert status == 2 and "/web.burst_us=0 load.threads=2: columns.labels=" in err and "did you mean" in err
 
 
 def test_ctrl_c__status_130_and_the_same_command_goes_on(capsys, toml):

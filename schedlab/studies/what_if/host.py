@@ -141,6 +141,8 @@ def load(
 
 def _of_snapshot(source, snap, group, demand, demand_period, duration, arrivals, kernel):
     paths = [one.path for one in snap.groups]
+    if not paths:
+        raise _check.wrong("group", group, f"{source} has no group but the root")
     _check.choice("group", group, paths)
     tunables = {"cgroup": snap.cgroup} | ({"hz": snap.hz} if snap.hz else {})
     slice_us = snap.bandwidth_slice_us
@@ -172,6 +174,8 @@ def _of_trace(source, trace, group, arrivals, kernel, tasks, was, cpu_stat):
         raise ValueError(
             f"{source}: a trace does not tell which tasks a group holds: name them (tasks), or use a snapshot with it"
         )
+    if tasks.endswith(".csv") and not Path(tasks).is_file():
+        raise _check.wrong("tasks", tasks, "no such file")
     groups = tasks if Path(tasks).is_file() else {pattern.strip(): group for pattern in tasks.split(",")}
     limit = parse_limit(was) if was else Limit(None, 100_000)
     notes = []
