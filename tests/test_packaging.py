@@ -136,6 +136,7 @@ NOUNS |= {"units", "channels", "patches_hotplug", "patches_core", "features"}
 LEAVES = {"_check", "_html", "_lazy", "_resources", "tables", "units"}
 MAY_IMPORT = {
     "_jit": set(),
+    "_first_run": {"_jit"},
     "units": {"_check"},
     "_check": set(),
     "_html": set(),
@@ -156,7 +157,7 @@ MAY_IMPORT = {
     "lowering_core": NOUNS | LEAVES | {"engine"},
     "lowering_channels": NOUNS | LEAVES,
     "_pool": LEAVES | {"provenance"},
-    "simulate": NOUNS | LEAVES | {"engine", "hotplug", "run", "provenance", "lowering", "_jit", "_pool"},
+    "simulate": NOUNS | LEAVES | {"engine", "hotplug", "run", "provenance", "lowering", "_jit", "_pool", "_first_run"},
     "sweep": NOUNS | LEAVES | {"simulate", "run", "provenance", "serial", "_pool", "workloads", "io"},
     "hotplug": NOUNS | LEAVES | {"_jit"},
     "io": NOUNS | LEAVES | {"run"},
