@@ -158,11 +158,3 @@ def test_simulate__argument_of_another_kind_is_named(change, message):
     nouns = {"machine": sl.Machine.uniform(1), "kernel": sl.Kernel.version("6.12"), "workload": sl.Workload()}
     with pytest.raises(ValueError, match=message):
         sl.simulate(**(nouns | {"duration": "1ms"} | change))
-
-
-def test_latencies__no_percentile_is_above_the_largest_value():
-    for value in ("97707us", "4103us", "333us"):
-        work = sl.Workload(tasks=(sl.Task("t", (sl.mark(), sl.run(value), sl.sample())),))
-        table = sl.simulate(sl.Machine.uniform(1), sl.Kernel.version("6.12"), work, "1s").latencies()
-        (row,) = table[table["kind"] == "sample"].to_dict("records")
-        assert row["p99.9_us"] <= row["max_us"]
