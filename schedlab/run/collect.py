@@ -75,6 +75,14 @@ def _task_table(state, nr_tasks, now):
     return table
 
 
+def _counters(records, fields):
+    """Fields of the engine's records, by the names that a run has for them."""
+    table = np.zeros(len(records), [(name, "i8") for name in fields])
+    for name, field in fields.items():
+        table[name] = records[field]
+    return table
+
+
 def _cpu_table(state):
     sources = {
         "nr_schedules": "nr_schedules",
@@ -87,11 +95,7 @@ def _cpu_table(state):
         "irqoff_ns": "irqoff_ns",
         "irqoff_max_ns": "irqoff_max",
     }
-    cpu = state.arrays["cpu"]
-    table = np.zeros(len(cpu), [(name, "i8") for name in sources])
-    for name, field_ in sources.items():
-        table[name] = cpu[field_]
-    return table
+    return _counters(state.arrays["cpu"], sources)
 
 
 def _core_table(state, now):
@@ -131,11 +135,7 @@ def _throttle_table(state):
         "overrun_ns": "overrun_ns",
         "overrun_max_ns": "overrun_max",
     }
-    tg = state.arrays["tg"]
-    table = np.zeros(len(tg), [(name, "i8") for name in sources])
-    for name, field_ in sources.items():
-        table[name] = tg[field_]
-    return table
+    return _counters(state.arrays["tg"], sources)
 
 
 def _group_table(state, task_table):
