@@ -34,7 +34,7 @@ def plot_payoff(payoff: pd.DataFrame, limits: pd.DataFrame):
     lines.set(xlabel="utilisation (%)", ylabel="time saved against aligned timers (%)", title=f"{few} groups")
     lines.set_xlim(5, 102)
     lines.set_ylim(bottom=-4)
-    lines.fill_between([], [], [], color=COLOURS["quiet"], alpha=0.15, linewidth=0, label="band: all runs")
+    lines.fill_between([], [], [], color=RULES["random"], alpha=0.15, linewidth=0, label="its band: all runs")
     lines.legend(title="phases (mean)", loc="upper right")
     _map(cells, payoff)
     headline(fig, _finding(limits, few))
