@@ -15,6 +15,7 @@ def test_report__quick_is_whole_and_the_same_bytes_twice(tmp_path):
     assert len([name for name in found if name.endswith(".svg")]) == 7 and len(found) > 7 * 3 + 12
     comparison = pd.read_csv(first / "comparison.csv")
     assert set(comparison["role"]) == {"prediction", "context"}
-    page = (first / "report.html").read_text()
-    assert "predictions agree" in page and "not explained" not in page
+    assert "predictions agree" in (first / "report.html").read_text()
+    failures = pd.read_csv(first / "tables" / "failures.csv")
+    assert len(failures) and not (failures["why"] == "not explained").any()
     assert {path.name for path in first.iterdir()} >= {"manifest.json", "notebook.ipynb", "report.html"}
