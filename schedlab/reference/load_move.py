@@ -3,7 +3,7 @@
 cf. sched_balance_rq(), can_migrate_task(), detach_tasks(), active_load_balance_cpu_stop(), v6.18
 """
 
-from . import averages, force_idle, hrtick, placement, schedule, speed
+from . import averages, placement, schedule
 from .domains import Domain
 from .idleness import core_cookie_matches, counts_as_idle, others_are_idle
 from .load_search import Attempt, Move, Occasion, find_source
@@ -218,7 +218,7 @@ def run_stoppers(m):
         m.log("active_balance", target.number, task.index, source.number)
         here, m.this_cpu = m.this_cpu, source.number
         if source.curr is task:
-            take_off(m, source, task)
+            placement.take_off(m, source, task)
             placement.move_queued(m, task, target.number)
             task.waits_since = m.now
         else:
@@ -226,14 +226,3 @@ def run_stoppers(m):
             resched_curr(m, source.number)
         schedule.after_enqueue(m, task)
         m.this_cpu = here
-
-
-def take_off(m, cpu: CpuRecord, task: TaskRecord):
-    """A running task is put, as the stopper runs in its place: only then can it be moved."""
-    if m.core_scheduling:
-        force_idle.charge(m, cpu.sibling.core)
-    schedule.put_prev_all(m, task)
-    speed.set_running(m, cpu, None)
-    hrtick.leave_cpu(m, cpu)
-    cpu.left = task
-    resched_curr(m, cpu.number)

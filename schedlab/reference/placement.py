@@ -183,6 +183,18 @@ def set_allowed(m, task: TaskRecord, cpus: tuple[int, ...]) -> bool:
     return True
 
 
+def take_off(m, cpu: CpuRecord, task: TaskRecord):
+    """A running task is put, as the stopper runs in its place: only then can it be moved."""
+    if m.core_scheduling:
+        # the stopper's pick does, while the task is still there
+        force_idle.charge(m, cpu.sibling.core)
+    schedule.put_prev_all(m, task)
+    speed.set_running(m, cpu, None)
+    hrtick.leave_cpu(m, cpu)
+    cpu.left = task
+    resched_curr(m, cpu.number)
+
+
 def leave(m, task: TaskRecord):
     """A queued or running task, or one in limbo, leaves its CPU for another."""
     if task.entity.sched_delayed:
@@ -191,14 +203,7 @@ def leave(m, task: TaskRecord):
     source = m.cpus[task.cpu]
     target = select_fork(m, task)
     if source.curr is task:
-        if m.core_scheduling:
-            # the stopper's pick does, while the task is still there
-            force_idle.charge(m, source.sibling.core)
-        schedule.put_prev_all(m, task)
-        speed.set_running(m, source, None)
-        hrtick.leave_cpu(m, source)
-        source.left = task
-        resched_curr(m, source.number)
+        take_off(m, source, task)
     move_queued(m, task, target)
     task.waits_since = m.now
     schedule.after_enqueue(m, task)

@@ -1,8 +1,6 @@
 """Small random scenarios with the kernel's balancing: more CPUs, free tasks, and what pins some of them."""
 
-import dataclasses
-
-from core_strategies import core_happenings, core_kernels, core_tasks
+from core_strategies import core_kernels, core_load
 from hypothesis import strategies as st
 from strategies import MS, Scenario, groups, kernels, new_happenings, new_kernels, talks, tasks, without_lone_signals
 
@@ -88,14 +86,7 @@ def balance_core_scenarios(draw, release):
     machine = draw(balance_machines())
     kernel = draw(core_kernels((release,))).with_(balance="kernel")
     wanted = [name for name in CORE_BALANCE_PATCHES if draw(st.integers(0, 5)) == 0]
-    drawn_groups = draw(groups()) if draw(st.booleans()) else ()
-    drawn_groups = tuple(dataclasses.replace(g, cookie=draw(st.sampled_from((0, 0, 0, 1, 2)))) for g in drawn_groups)
-    paths = [g.path for g in drawn_groups]
-    nr_tasks = draw(st.sampled_from((2, 3, 4, 5, 6, 8, 12, 16)))
-    drawn = [draw(core_tasks(k, machine.nr_cpus, paths, kernel.custom_slice)) for k in range(nr_tasks)]
-    drawn[0] = dataclasses.replace(drawn[0], cookie=1, kernel_thread=False)
-    drawn = without_lone_signals(drawn)
-    events = draw(core_happenings(drawn_groups, drawn, machine.nr_cpus))
+    drawn_groups, drawn, events = draw(core_load(machine, kernel, (2, 3, 4, 5, 6, 8, 12, 16)))
     workload = Workload(drawn_groups, tuple(drawn), events)
     duration = draw(st.sampled_from((40, 80, 150))) * MS
     return Scenario(machine, kernel.with_patch(*wanted), workload, duration, draw(st.integers(0, 3)))

@@ -113,18 +113,24 @@ def core_tasks(draw, index, nr_cpus, paths, custom_slice):
 
 
 @st.composite
+def core_load(draw, machine, kernel, counts):
+    """Groups or none, as many tasks as one of `counts`, the first with a cookie, and what happens to them."""
+    drawn_groups = draw(groups()) if draw(st.booleans()) else ()
+    drawn_groups = tuple(dataclasses.replace(g, cookie=draw(st.sampled_from((0, 0, 0, 1, 2)))) for g in drawn_groups)
+    paths = [g.path for g in drawn_groups]
+    nr_tasks = draw(st.sampled_from(counts))
+    drawn = [draw(core_tasks(k, machine.nr_cpus, paths, kernel.custom_slice)) for k in range(nr_tasks)]
+    drawn[0] = dataclasses.replace(drawn[0], cookie=1, kernel_thread=False)
+    drawn = without_lone_signals(drawn)
+    return drawn_groups, drawn, draw(core_happenings(drawn_groups, drawn, machine.nr_cpus))
+
+
+@st.composite
 def core_scenarios(draw, releases=CORE_RELEASES):
     """A whole scenario of 40 to 150 ms: 2 to 12 tasks with up to three cookies or none, in groups or not."""
     machine = draw(smt_machines())
     kernel = draw(core_kernels(releases))
-    drawn_groups = draw(groups()) if draw(st.booleans()) else ()
-    drawn_groups = tuple(dataclasses.replace(g, cookie=draw(st.sampled_from((0, 0, 0, 1, 2)))) for g in drawn_groups)
-    paths = [g.path for g in drawn_groups]
-    nr_tasks = draw(st.sampled_from((2, 3, 3, 4, 5, 6, 8, 12)))
-    drawn = [draw(core_tasks(k, machine.nr_cpus, paths, kernel.custom_slice)) for k in range(nr_tasks)]
-    drawn[0] = dataclasses.replace(drawn[0], cookie=1, kernel_thread=False)
-    drawn = without_lone_signals(drawn)
-    events = draw(core_happenings(drawn_groups, drawn, machine.nr_cpus))
-    channels, talkers = draw(talks(paths)) if draw(st.integers(0, 5)) == 0 else ((), ())
+    drawn_groups, drawn, events = draw(core_load(machine, kernel, (2, 3, 3, 4, 5, 6, 8, 12)))
+    channels, talkers = draw(talks([g.path for g in drawn_groups])) if draw(st.integers(0, 5)) == 0 else ((), ())
     workload = Workload(drawn_groups, (*drawn, *talkers), events, channels=channels)
     return Scenario(machine, kernel, workload, draw(st.sampled_from((40, 80, 150))) * MS, draw(st.integers(0, 3)))
